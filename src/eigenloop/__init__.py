@@ -1,0 +1,29 @@
+"""eigenloop: recurrent networks whose spectrum you choose.
+
+Every model is one sentence: free parameters become a matrix W inside a set, a recurrence carries a state with
+it, a read-out looks at the state. A matrix knows nothing of time and a recurrence nothing of constraints, so
+any matrix goes with any recurrence.
+"""
+
+from __future__ import annotations
+
+from eigenloop import initializers, matrices, models, optim, recurrence
+from eigenloop.layers import GRU, RNN
+from eigenloop.matrices import cached
+from eigenloop.models import Model, build
+
+__all__ = [
+    "GRU",
+    "RNN",
+    "Model",
+    "__version__",
+    "build",
+    "cached",
+    "initializers",
+    "matrices",
+    "models",
+    "optim",
+    "recurrence",
+]
+
+__version__ = "0.1.0"

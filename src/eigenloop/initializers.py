@@ -1,0 +1,120 @@
+"""Starting points for recurrent matrices: functions that return a matrix.
+
+Two kinds. *Skew* starts are block-diagonal skew matrices A with blocks ``[[0, s], [-s, 0]]``; a Cayley or
+exponential map turns them into rotations. *Matrix* starts are the recurrent matrix W itself. For odd n the
+last row and column of a block start are left alone. Everything is drawn on the CPU in float64, so that a seed
+means the same everywhere.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+__all__ = [
+    "cayley",
+    "cayley_skew",
+    "glorot_normal",
+    "haar",
+    "henaff",
+    "henaff_skew",
+    "identity",
+    "start",
+    "torch_uniform",
+    "unit_angles",
+]
+
+
+def _uniform(size: int | tuple[int, ...], low: float, high: float, generator: torch.Generator | None) -> Tensor:
+    drawn = torch.rand(size, dtype=torch.float64, device="cpu", generator=generator)
+    return low + (high - low) * drawn
+
+
+def _blocks(values: Tensor, n: int) -> Tensor:
+    """Place ``[[0, s], [-s, 0]]`` for each s along the diagonal of an n x n zero matrix."""
+    skew = torch.zeros(n, n, dtype=torch.float64, device="cpu")
+    first = torch.arange(0, 2 * len(values), 2, device="cpu")
+    skew[first, first + 1] = values
+    skew[first + 1, first] = -values
+    return skew
+
+
+def cayley_skew(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Skew start of scoRNN: s = -tan(t / 2) with t ~ U(0, pi/2) (Helfrich et al. 2018, section 4.2).
+
+    The Cayley map (I + A)^-1 (I - A) turns each block into a rotation by exactly t. The exponential map,
+    where expRNN and nnRNN use the same start, rotates by tan(t / 2) instead.
+    """
+    return _blocks(-torch.tan(_uniform(n // 2, 0.0, math.pi / 2, generator) / 2), n)
+
+
+def henaff_skew(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Skew start of expRNN: s ~ U(-pi, pi), so that exp(A) rotates by s (Henaff et al. 2016)."""
+    return _blocks(_uniform(n // 2, -math.pi, math.pi, generator), n)
+
+
+def unit_angles(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw n angles from U(0, 2 pi), the start of nnRNN's theta."""
+    return _uniform(n, 0.0, 2 * math.pi, generator)
+
+
+def cayley(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Rotate each pair of coordinates by t ~ U(0, pi/2): the Cayley map of `cayley_skew`."""
+    skew, eye = cayley_skew(n, generator), torch.eye(n, dtype=torch.float64, device="cpu")
+    return torch.linalg.solve(eye + skew, eye - skew)
+
+
+def henaff(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Rotate each pair of coordinates by s ~ U(-pi, pi): the exponential of `henaff_skew`."""
+    return torch.linalg.matrix_exp(henaff_skew(n, generator))
+
+
+def haar(n: int, generator: torch.Generator | None = None, *, complex: bool = False) -> Tensor:
+    """Draw an orthogonal (or unitary) matrix from the Haar measure: QR of a Gaussian with the signs of R fixed."""
+    dtype = torch.complex128 if complex else torch.float64
+    q, r = torch.linalg.qr(torch.randn(n, n, dtype=dtype, device="cpu", generator=generator))
+    diagonal = torch.diagonal(r)
+    return q * (diagonal / diagonal.abs())
+
+
+def identity(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Return the identity; the generator is accepted so that all starts are called alike."""
+    return torch.eye(n, dtype=torch.float64, device="cpu")
+
+
+def glorot_normal(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw W_ij ~ N(0, 1/n), Glorot's rule for a square matrix: the start of nnRNN's plain RNN."""
+    return torch.randn(n, n, dtype=torch.float64, device="cpu", generator=generator) / math.sqrt(n)
+
+
+def torch_uniform(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw W_ij ~ U(-1/sqrt(n), 1/sqrt(n)), the start of torch.nn.RNN and torch.nn.GRU."""
+    bound = 1 / math.sqrt(n)
+    return _uniform((n, n), -bound, bound, generator)
+
+
+_STARTS: dict[str, Callable[[int, torch.Generator | None], Tensor]] = {
+    "cayley": cayley,
+    "henaff": henaff,
+    "haar": haar,
+    "identity": identity,
+    "glorot": glorot_normal,
+    "torch": torch_uniform,
+}
+
+
+def start(init: str | Tensor, n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Return the n x n matrix that `init` names, or `init` itself where it is a tensor.
+
+    >>> start("identity", 2)
+    tensor([[1., 0.],
+            [0., 1.]], dtype=torch.float64)
+    """
+    if isinstance(init, Tensor):
+        return init
+    if init not in _STARTS:
+        raise ValueError(f"init={init!r} is not known: choose one of {', '.join(_STARTS)}, or give an n x n tensor")
+    return _STARTS[init](n, generator)

@@ -1,0 +1,8 @@
+"""The drop-in recurrent layers."""
+
+from __future__ import annotations
+
+from eigenloop.layers.gru import GRU
+from eigenloop.layers.rnn import RNN
+
+__all__ = ["GRU", "RNN"]

@@ -1,0 +1,267 @@
+"""What el.RNN and el.GRU share: layers and directions, every input torch takes, torch's state_dict."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from eigenloop import dtypes
+from eigenloop.layers import options
+from eigenloop.layers.sequences import Lengths, arrange
+from eigenloop.layers.states import State, join_state, split_state
+from eigenloop.matrices import Matrix
+
+
+class RecurrentLayer(nn.Module):
+    """A stack of recurrences over time with torch's shapes and rules.
+
+    One layer in one direction is a *cell*; its names end in ``_l0``, ``_l0_reverse``, ``_l1``, ... A subclass
+    makes the parameters of a cell in `_add_cell` and runs it in `_run`.
+    """
+
+    weight_ih_l0: nn.Parameter
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | Sequence[int],
+        num_layers: int,
+        bias: bool,
+        batch_first: bool,
+        dropout: float,
+        bidirectional: bool,
+        train_initial_state: bool,
+    ) -> None:
+        super().__init__()
+        options.whole_number("input_size", input_size)
+        self.hidden_sizes = options.hidden_sizes(hidden_size, num_layers)
+        self.hidden_size = hidden_size if isinstance(hidden_size, int) else self.hidden_sizes
+        self.input_size, self.num_layers = input_size, len(self.hidden_sizes)
+        self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
+        self.dropout = options.check_dropout(dropout, self.num_layers)
+        self.train_initial_state = train_initial_state
+
+    # ---------------------------------------------------------------- what a subclass writes
+
+    @abstractmethod
+    def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
+        """Run a cell: (T, B, m) and (B, n) give the states (T, B, n) and the last one (B, n)."""
+
+    @abstractmethod
+    def _weight_hh(self, cell: str) -> Tensor:
+        """Build a cell's recurrent matrix as torch's ``weight_hh`` holds it."""
+
+    @abstractmethod
+    def _from_weight_hh(self, cell: str, weight: Tensor) -> nn.Module:
+        """Return a copy of a cell's matrices that builds torch's ``weight_hh``."""
+
+    @abstractmethod
+    def _difference_from_torch(self) -> str | None:
+        """Say what torch's layer of the same name lacks, or None if it computes the same."""
+
+    # ---------------------------------------------------------------- parameters
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _cells(self) -> Iterator[tuple[int, bool, str]]:
+        """Yield layer, direction and the ending of its names for each cell, in torch's order."""
+        for layer in range(self.num_layers):
+            for reverse in (False, True)[: self._directions]:
+                yield layer, reverse, f"_l{layer}" + "_reverse" * reverse
+
+    def _sizes(self, layer: int) -> tuple[int, int]:
+        """Return input and hidden size of a layer."""
+        m = self.input_size if layer == 0 else self._directions * self.hidden_sizes[layer - 1]
+        return m, self.hidden_sizes[layer]
+
+    def _add_parameters(
+        self, device: torch.device | str | None, shapes: dict[str, tuple[tuple[int, ...], torch.dtype]]
+    ) -> None:
+        for name, (shape, dtype) in shapes.items():
+            self.register_parameter(name, nn.Parameter(torch.empty(shape, device=device, dtype=dtype)))
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw U and additive biases from U(-1/sqrt n, 1/sqrt n) as torch does; modReLU's b and h0 start at 0.
+
+        The matrices are left as they are: they started in their own way when they were made.
+        """
+        for layer, _, cell in self._cells():
+            bound = 1 / math.sqrt(self.hidden_sizes[layer])
+            for name in ("weight_ih", "bias_ih", "bias_hh"):
+                parameter = getattr(self, name + cell, None)
+                if parameter is not None:
+                    real = torch.view_as_real(parameter) if parameter.is_complex() else parameter
+                    real.uniform_(-bound, bound, generator=generator)
+            for name in ("bias", "h0"):
+                if hasattr(self, name + cell):
+                    getattr(self, name + cell).zero_()
+
+    def _cell_name(self, layer: int, reverse: bool) -> str:
+        for found, direction, cell in self._cells():
+            if (found, direction) == (layer, reverse):
+                return cell
+        raise IndexError(
+            f"there is no layer {layer} with reverse={reverse}: this network has layers 0..{self.num_layers - 1}"
+            + (" in both directions" if self.bidirectional else " and bidirectional=False")
+        )
+
+    def _matrices(self) -> Iterator[Matrix]:
+        """Yield the outermost matrices: those that the recurrence multiplies with."""
+        for _, _, cell in self._cells():
+            found = getattr(self, f"recurrent{cell}")
+            yield from ([found] if isinstance(found, Matrix) else found.values())
+
+    def penalty(self) -> Tensor:
+        """Return the sum of what the matrices' papers add to the loss; zero for most."""
+        return torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
+
+    def flatten_parameters(self) -> None:
+        """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
+
+    # ---------------------------------------------------------------- forward
+
+    def forward(
+        self, input: Tensor | PackedSequence, hx: State | None = None, *, lengths: Lengths | None = None
+    ) -> tuple[Any, Any]:
+        """Run the network over time.
+
+        Args:
+            input: (T, B, input_size), (B, T, input_size) with ``batch_first``, (T, input_size) for a single
+                sequence, or a PackedSequence.
+            hx: initial state (layers * directions, B, n), without B for a single sequence; a list with one
+                (directions, B, n_l) tensor a layer where `hidden_size` is a tuple. Zeros, or the trained
+                initial state, if left out.
+            lengths: valid steps of each sequence, (B,), for a padded batch. As a PackedSequence would, the
+                state stops there, the reverse direction starts there, and the output is zero beyond.
+
+        Returns:
+            The states of the last layer in the form of the input, and the final states in the form of `hx`.
+        """
+        batch = arrange(input, lengths, self.batch_first, type(self).__name__)
+        x = self._checked(batch.x)
+        initial = self._initial(hx, x.shape[1], batch.batched)
+        final: list[Tensor] = []
+        outs: list[Tensor] = []
+        with torch.autocast(x.device.type, enabled=False):
+            for (layer, reverse, cell), h0 in zip(self._cells(), initial, strict=True):
+                if layer > 0 and not reverse:
+                    x = nn.functional.dropout(_joined(outs), self.dropout, self.training)
+                    outs = []
+                out, h_n = self._run(cell, x, h0, batch.lengths, reverse)
+                outs.append(out)
+                final.append(h_n)
+        uniform = isinstance(self.hidden_size, int)
+        return batch.restore(_joined(outs)), join_state(final, self._directions, uniform, batch.batched)
+
+    def _checked(self, x: Tensor) -> Tensor:
+        name, dtype = type(self).__name__, self.weight_ih_l0.dtype
+        if x.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"the last dimension of the input is {x.shape[-1]}, but this {name} was built with "
+                f"input_size={self.input_size}: give it (..., {self.input_size}) or build it with "
+                f"input_size={x.shape[-1]}"
+            )
+        if x.is_floating_point() and torch.is_autocast_enabled(x.device.type):
+            x = x.to(
+                dtypes.real(dtype)
+            )  # a layer before this one may have run in autocast's precision; this one does not
+        if x.dtype not in (dtype, dtypes.real(dtype)):
+            raise ValueError(
+                f"the input is {x.dtype} and the weights of this {name} are {dtype}: convert the input with "
+                f"input.to({dtype}), or the layer with .to({x.dtype})"
+            )
+        return x.to(dtype)
+
+    def _initial(self, hx: State | None, batch: int, batched: bool) -> Sequence[Tensor]:
+        weight = self.weight_ih_l0
+        if hx is not None:
+            uniform = isinstance(self.hidden_size, int)
+            parts = split_state(hx, self.hidden_sizes, self._directions, uniform, batch, batched)
+            if any(h.dtype not in (weight.dtype, dtypes.real(weight.dtype)) for h in parts):
+                raise ValueError(
+                    f"the initial state is {parts[0].dtype} and the weights are {weight.dtype}: "
+                    f"convert it with hx.to({weight.dtype})"
+                )
+            return [h.to(weight.dtype) for h in parts]
+        if self.train_initial_state:
+            return [getattr(self, f"h0{cell}").expand(batch, -1) for _, _, cell in self._cells()]
+        return [weight.new_zeros(batch, self.hidden_sizes[layer]) for layer, _, _ in self._cells()]
+
+    # ---------------------------------------------------------------- torch's state_dict
+
+    def torch_state_dict(self) -> dict[str, Tensor]:
+        """Return the state_dict of the torch.nn layer that computes the same.
+
+        >>> import torch, eigenloop as el
+        >>> ours = el.RNN(3, 5, nonlinearity="tanh")
+        >>> torch.nn.RNN(3, 5).load_state_dict(ours.torch_state_dict())
+        <All keys matched successfully>
+        """
+        difference = self._difference_from_torch()
+        if difference is not None:
+            raise ValueError(f"no layer of torch.nn computes the same: {difference}")
+        result = {}
+        with torch.no_grad():
+            for _, _, cell in self._cells():
+                result[f"weight_ih{cell}"] = getattr(self, f"weight_ih{cell}").detach()
+                result[f"weight_hh{cell}"] = self._weight_hh(cell).detach()
+                if self.bias:
+                    result[f"bias_ih{cell}"] = getattr(self, f"bias_ih{cell}").detach()
+                    result[f"bias_hh{cell}"] = getattr(self, f"bias_hh{cell}").detach()
+        return result
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load torch's own dict too: ``weight_hh_l0`` goes through `assign_` and becomes ``recurrent_l0.*``."""
+        for _, _, cell in self._cells():
+            weight = state_dict.pop(f"{prefix}weight_hh{cell}", None)
+            if weight is None:
+                continue
+            try:
+                found = self._from_weight_hh(cell, weight)
+            except (ValueError, TypeError) as error:
+                error_msgs.append(f"{prefix}weight_hh{cell}: {error}")
+                found = getattr(self, f"recurrent{cell}")
+            for name, tensor in found.state_dict().items():
+                state_dict[f"{prefix}recurrent{cell}.{name}"] = tensor
+        super()._load_from_state_dict(
+            state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
+        )
+
+    def _shown(self, defaults: dict[str, Any]) -> str:
+        """Describe the layer by its sizes and what differs from the defaults."""
+        defaults = {
+            **defaults,
+            "bias": True,
+            "batch_first": False,
+            "dropout": 0.0,
+            "bidirectional": False,
+            "train_initial_state": False,
+        }
+        shown = [str(self.input_size), str(self.hidden_size)]
+        if isinstance(self.hidden_size, int) and self.num_layers > 1:
+            shown.append(f"num_layers={self.num_layers}")
+        shown += [f"{k}={getattr(self, k)!r}" for k, v in defaults.items() if getattr(self, k) != v]
+        return ", ".join(shown)
+
+
+def _joined(directions: list[Tensor]) -> Tensor:
+    """Put the outputs of a layer's directions side by side."""
+    return directions[0] if len(directions) == 1 else torch.cat(directions, dim=-1)

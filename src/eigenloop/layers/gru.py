@@ -1,0 +1,192 @@
+"""el.GRU: torch.nn.GRU with a recurrent matrix of your choice for each gate; NC-GRU and GORU by its options."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop import recurrence
+from eigenloop.layers import options
+from eigenloop.layers.base import RecurrentLayer
+from eigenloop.matrices import Matrix
+
+#: The order of torch's stacked weights.
+GATES = ("reset", "update", "candidate")
+
+
+class Gates(nn.Module):
+    """The three recurrent matrices of one cell (nn.ModuleDict cannot hold an entry named ``update``)."""
+
+    def __init__(self, reset: Matrix, update: Matrix, candidate: Matrix) -> None:
+        super().__init__()
+        self.reset, self.update, self.candidate = reset, update, candidate
+
+    def values(self) -> tuple[Matrix, Matrix, Matrix]:
+        """Return the matrices in the order of `GATES`."""
+        return self.reset, self.update, self.candidate
+
+    def forward(self) -> Tensor:
+        """Build the three matrices and stack them as torch does: (3n, n)."""
+        return torch.cat([matrix() for matrix in self.values()])
+
+
+class GRU(RecurrentLayer):
+    """A gated recurrence, each of whose three matrices is constrained or free; by default torch.nn.GRU's equations.
+
+    The equations stand in `eigenloop.recurrence.gated`. NC-GRU (Mucllari et al. 2022, eq. 16 to 19) is
+    ``candidate="modrelu", reset="before", update="write"``; GORU (Jing et al. 2019) has ``reset="after"`` and
+    ``update="keep"``.
+
+    Args:
+        input_size: features of x.
+        hidden_size: n, or a tuple with one entry a layer.
+        num_layers: layers; the tuple's length if `hidden_size` is one.
+        bias: torch's ``bias_ih_l0`` and ``bias_hh_l0``; with modrelu one ``bias_l0`` (3n): those of the two gates,
+            then modReLU's threshold.
+        batch_first: inputs and outputs are (B, T, features).
+        dropout: probability of dropping an output of every layer but the last, in training.
+        bidirectional: a second recurrence runs from the last step to the first.
+        recurrent: name of a matrix or callable ``n -> matrix``, called once for each constrained gate.
+        constrained: which of ``"reset"``, ``"update"``, ``"candidate"`` get it; the others are `Free`.
+        candidate: activation of the candidate, as `nonlinearity` of `RNN`.
+        reset: whether the reset gate acts ``"before"`` or ``"after"`` the candidate's matrix.
+        update: whether the update gate says what to ``"keep"`` of the state or to ``"write"`` of the candidate.
+        negative_slope: slope of leaky_relu below zero.
+        train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
+        generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
+
+    >>> gru = GRU(10, 16, constrained=("candidate", "reset"), candidate="modrelu", reset="before", update="write")
+    >>> out, h_n = gru(torch.randn(7, 2, 10))
+    >>> gru.recurrent_matrix(gate="reset").shape
+    torch.Size([16, 16])
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | Sequence[int],
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        *,
+        recurrent: options.Recurrent = "cayley",
+        constrained: Sequence[str] = ("candidate",),
+        candidate: str = "tanh",
+        reset: str = "after",
+        update: str = "keep",
+        negative_slope: float = 0.01,
+        train_initial_state: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            train_initial_state,
+        )
+        options.one_of("candidate", candidate, recurrence.ACTIVATIONS)
+        options.one_of("reset", reset, ("before", "after"))
+        options.one_of("update", update, ("keep", "write"))
+        self.constrained = (constrained,) if isinstance(constrained, str) else tuple(constrained)
+        for gate in self.constrained:
+            options.one_of("constrained gate", gate, GATES)
+        self.candidate, self.reset, self.update, self.negative_slope = (
+            candidate,
+            reset,
+            update,
+            negative_slope,
+        )
+        real = options.real_dtype(dtype)
+        for layer, _, cell in self._cells():
+            m, n = self._sizes(layer)
+            self._add_cell(cell, m, n, device, real)
+            wanted = [recurrent if gate in self.constrained else "free" for gate in GATES]
+            gates = Gates(*(options.make_matrix(w, n, generator, device, real) for w in wanted))
+            if any(matrix.is_complex for matrix in gates.values()):
+                raise ValueError("gates are real, so el.GRU needs a real matrix: use el.RNN for a complex one")
+            self.add_module(f"recurrent{cell}", gates)
+        self.reset_parameters(generator)
+
+    def _add_cell(self, cell: str, m: int, n: int, device: torch.device | str | None, real: torch.dtype) -> None:
+        shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {f"weight_ih{cell}": ((3 * n, m), real)}
+        for name in (("bias",) if self.candidate == "modrelu" else ("bias_ih", "bias_hh")) * self.bias:
+            shapes[name + cell] = ((3 * n,), real)
+        if self.train_initial_state:
+            shapes[f"h0{cell}"] = ((n,), real)
+        self._add_parameters(device, shapes)
+
+    def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
+        additive, threshold, recurrent_bias = self._biases(cell)
+        projected = nn.functional.linear(x, getattr(self, f"weight_ih{cell}"), additive)
+        return recurrence.gated(
+            projected,
+            self._weight_hh(cell),
+            threshold,
+            recurrent_bias,
+            h0,
+            lengths,
+            self.candidate,
+            self.reset,
+            self.update,
+            reverse,
+            negative_slope=self.negative_slope,
+        )
+
+    def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        """Return what is added to U x, modReLU's threshold, and what stands inside the reset product."""
+        if not self.bias:
+            return None, None, None
+        if self.candidate == "modrelu":
+            bias = getattr(self, f"bias{cell}")
+            gates, threshold = bias.split([2 * len(bias) // 3, len(bias) // 3])
+            return torch.cat((gates, torch.zeros_like(threshold))), threshold, None
+        bias_ih, bias_hh = getattr(self, f"bias_ih{cell}"), getattr(self, f"bias_hh{cell}")
+        if self.reset == "before":
+            return bias_ih + bias_hh, None, None
+        gates, inside = bias_hh.split([2 * len(bias_hh) // 3, len(bias_hh) // 3])
+        return bias_ih + torch.cat((gates, torch.zeros_like(inside))), None, inside
+
+    def recurrent_matrix(self, layer: int = 0, reverse: bool = False, gate: str = "candidate") -> Tensor:
+        """Build the dense recurrent matrix of one gate of one layer and direction: (n, n)."""
+        options.one_of("gate", gate, GATES)
+        W: Tensor = getattr(getattr(self, f"recurrent{self._cell_name(layer, reverse)}"), gate)()
+        return W
+
+    def _weight_hh(self, cell: str) -> Tensor:
+        W: Tensor = getattr(self, f"recurrent{cell}")()
+        return W
+
+    def _from_weight_hh(self, cell: str, weight: Tensor) -> nn.Module:
+        gates: Gates = copy.deepcopy(getattr(self, f"recurrent{cell}"))
+        n = gates.candidate.n
+        if weight.shape != (3 * n, n):
+            raise ValueError(f"a GRU of hidden_size {n} has a {3 * n} x {n} matrix there, got {tuple(weight.shape)}")
+        for gate, matrix, W in zip(GATES, gates.values(), weight.chunk(3), strict=True):
+            try:
+                matrix.assign_(W)
+            except ValueError as error:
+                raise ValueError(f"{gate} gate: {error}") from error
+        return gates
+
+    def _difference_from_torch(self) -> str | None:
+        ours = (self.candidate, self.reset, self.update)
+        if ours != ("tanh", "after", "keep"):
+            return f"torch.nn.GRU is tanh / after / keep, this network is {' / '.join(ours)}"
+        if not isinstance(self.hidden_size, int):
+            return "torch.nn.GRU has one hidden size for all layers"
+        return "torch.nn.GRU has no trained initial state" if self.train_initial_state else None
+
+    def extra_repr(self) -> str:
+        """Show the sizes and what differs from the defaults."""
+        return self._shown({"constrained": ("candidate",), "candidate": "tanh", "reset": "after", "update": "keep"})

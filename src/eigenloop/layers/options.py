@@ -1,0 +1,100 @@
+"""Checks of what a layer is built with; each error says what was given, what is wanted and how to get there."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from eigenloop import matrices
+from eigenloop.matrices import Matrix
+
+Recurrent = str | Callable[[int], Matrix]
+
+
+def hidden_sizes(hidden_size: int | Sequence[int], num_layers: int) -> tuple[int, ...]:
+    """Return one hidden size a layer.
+
+    >>> hidden_sizes(8, 2), hidden_sizes((4, 8, 4), 1)
+    ((8, 8), (4, 8, 4))
+    """
+    whole_number("num_layers", num_layers)
+    if isinstance(hidden_size, (tuple, list)):
+        sizes = tuple(hidden_size)
+        if num_layers not in (1, len(sizes)) or not sizes:
+            raise ValueError(
+                f"hidden_size={sizes} describes {len(sizes)} layers, but num_layers={num_layers}: leave num_layers out"
+            )
+    elif isinstance(hidden_size, int):
+        sizes = (hidden_size,) * num_layers
+    else:
+        raise TypeError(f"hidden_size is an int or a tuple with one entry a layer, got {type(hidden_size).__name__}")
+    for n in sizes:
+        whole_number("hidden_size", n)
+    return sizes
+
+
+def whole_number(name: str, value: int) -> None:
+    """Refuse anything but an int of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} is an int, got {type(value).__name__}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1, got {value}")
+
+
+def one_of(name: str, value: str, known: Iterable[str]) -> None:
+    """Refuse a name that is not known, and list those that are."""
+    known = list(known)
+    if value not in known:
+        raise ValueError(f"{name}={value!r} is not known: choose one of {', '.join(known)}")
+
+
+def check_dropout(dropout: float, num_layers: int) -> float:
+    """Refuse what is no probability; warn where there is no second layer to act on."""
+    if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
+        raise ValueError(f"dropout is a probability between 0 and 1, got {dropout!r}")
+    if dropout > 0 and num_layers == 1:
+        warnings.warn(
+            f"dropout={dropout} acts between layers and this network has one: use num_layers=2 or more, "
+            "or put a torch.nn.Dropout behind it",
+            stacklevel=4,
+        )
+    return float(dropout)
+
+
+def real_dtype(dtype: torch.dtype | None) -> torch.dtype:
+    """Return the dtype of a layer's real weights: the default one if None."""
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if not dtype.is_floating_point:
+        raise TypeError(
+            f"dtype is a floating-point type, got {dtype}; for a complex state choose a complex matrix as `recurrent`"
+        )
+    return dtype
+
+
+def make_matrix(
+    recurrent: Recurrent,
+    n: int,
+    generator: torch.Generator | None,
+    device: torch.device | str | None,
+    dtype: torch.dtype,
+) -> Matrix:
+    """Make the matrix that `recurrent` describes, on a device and in a real dtype (or its complex counterpart)."""
+    if isinstance(recurrent, str):
+        one_of("recurrent", recurrent, matrices.NAMES)
+        matrix: Matrix = matrices.NAMES[recurrent](n, generator=generator)
+    else:
+        matrix = recurrent(n)
+    if not isinstance(matrix, Matrix):
+        raise TypeError(f"recurrent is a name or makes an eigenloop Matrix of size n, got {type(matrix).__name__}")
+    if matrix.n != n:
+        raise ValueError(f"recurrent made a matrix of size {matrix.n} for a layer of hidden_size {n}")
+
+    def place(tensor: Tensor) -> Tensor:
+        if tensor.is_complex():
+            return tensor.to(device, dtype.to_complex())
+        return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
+
+    return matrix._apply(place)

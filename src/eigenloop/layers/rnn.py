@@ -1,0 +1,154 @@
+"""el.RNN: torch.nn.RNN with the recurrent matrix of your choice."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop import recurrence
+from eigenloop.layers import options
+from eigenloop.layers.base import RecurrentLayer
+from eigenloop.matrices import Matrix
+
+
+class RNN(RecurrentLayer):
+    """h_t = f(W h_{t-1} + U x_t) with W trained inside a set; a drop-in for torch.nn.RNN.
+
+    Args:
+        input_size: features of x.
+        hidden_size: n, or a tuple with one entry a layer.
+        num_layers: layers; the tuple's length if `hidden_size` is one.
+        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"`` or ``"identity"``.
+        bias: with modrelu one ``bias_l0``, modReLU's threshold; otherwise torch's ``bias_ih_l0`` and ``bias_hh_l0``.
+        batch_first: inputs and outputs are (B, T, features).
+        dropout: probability of dropping an output of every layer but the last, in training.
+        bidirectional: a second recurrence runs from the last step to the first.
+        recurrent: name of a matrix (``"free"``, ``"cayley"``, ``"exponential"``, ``"schur"``) or a callable
+            ``n -> matrix``; each layer and direction gets its own.
+        input_bias: add a ``bias_ih_l0`` to U x where `bias` does not bring one.
+        negative_slope: slope of leaky_relu below zero.
+        train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
+        generator: for reproducible draws of U, and of W where `recurrent` is a name.
+
+    >>> rnn = RNN(10, 16, recurrent="cayley")
+    >>> out, h_n = rnn(torch.randn(7, 2, 10))
+    >>> out.shape, h_n.shape
+    (torch.Size([7, 2, 16]), torch.Size([1, 2, 16]))
+    """
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | Sequence[int],
+        num_layers: int = 1,
+        nonlinearity: str = "modrelu",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        *,
+        recurrent: options.Recurrent = "cayley",
+        input_bias: bool = False,
+        negative_slope: float = 0.01,
+        train_initial_state: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            train_initial_state,
+        )
+        options.one_of("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
+        self.nonlinearity, self.input_bias, self.negative_slope = nonlinearity, input_bias, negative_slope
+        real = options.real_dtype(dtype)
+        for layer, _, cell in self._cells():
+            m, n = self._sizes(layer)
+            matrix = options.make_matrix(recurrent, n, generator, device, real)
+            if matrix.is_complex:
+                self._check_complex()
+            self._add_cell(cell, m, n, device, real, real.to_complex() if matrix.is_complex else real)
+            self.add_module(f"recurrent{cell}", matrix)
+        self.reset_parameters(generator)
+
+    def _add_cell(
+        self,
+        cell: str,
+        m: int,
+        n: int,
+        device: torch.device | str | None,
+        real: torch.dtype,
+        state: torch.dtype,
+    ) -> None:
+        threshold = self.nonlinearity == "modrelu"
+        shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {f"weight_ih{cell}": ((n, m), state)}
+        if (self.bias and not threshold) or self.input_bias:
+            shapes[f"bias_ih{cell}"] = ((n,), state)
+        if self.bias:
+            shapes[f"bias{cell}" if threshold else f"bias_hh{cell}"] = ((n,), real if threshold else state)
+        if self.train_initial_state:
+            shapes[f"h0{cell}"] = ((n,), state)
+        self._add_parameters(device, shapes)
+
+    def _check_complex(self) -> None:
+        if self.nonlinearity not in recurrence.COMPLEX_ACTIVATIONS:
+            known = " or ".join(recurrence.COMPLEX_ACTIVATIONS)
+            raise ValueError(f"nonlinearity={self.nonlinearity!r} has no meaning for a complex state: use {known}")
+        if self.num_layers > 1 or self.dropout > 0:
+            raise ValueError(
+                "a complex matrix goes with one layer and no dropout, because the papers' complex networks have no "
+                "rule for either: use num_layers=1 and dropout=0, and stack layers over their real parts yourself"
+            )
+
+    def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
+        additive = getattr(self, f"bias_ih{cell}", None)
+        recurrent_bias = getattr(self, f"bias_hh{cell}", None)
+        if recurrent_bias is not None:
+            additive = additive + recurrent_bias
+        projected = nn.functional.linear(x, getattr(self, f"weight_ih{cell}"), additive)
+        W = getattr(self, f"recurrent{cell}")()
+        return recurrence.simple(
+            projected,
+            W,
+            getattr(self, f"bias{cell}", None),
+            h0,
+            lengths,
+            self.nonlinearity,
+            reverse,
+            negative_slope=self.negative_slope,
+        )
+
+    def recurrent_matrix(self, layer: int = 0, reverse: bool = False) -> Tensor:
+        """Build the dense W in h' = f(W h + U x) of one layer and direction: (n, n)."""
+        W: Tensor = getattr(self, f"recurrent{self._cell_name(layer, reverse)}")()
+        return W
+
+    def _weight_hh(self, cell: str) -> Tensor:
+        W: Tensor = getattr(self, f"recurrent{cell}")()
+        return W
+
+    def _from_weight_hh(self, cell: str, weight: Tensor) -> nn.Module:
+        matrix: Matrix = copy.deepcopy(getattr(self, f"recurrent{cell}"))
+        return matrix.assign_(weight)
+
+    def _difference_from_torch(self) -> str | None:
+        if self.nonlinearity not in ("tanh", "relu"):
+            return f"torch.nn.RNN has tanh and relu, this network has {self.nonlinearity}"
+        if not isinstance(self.hidden_size, int):
+            return "torch.nn.RNN has one hidden size for all layers"
+        if self.train_initial_state:
+            return "torch.nn.RNN has no trained initial state"
+        return None if self.bias or not self.input_bias else "torch.nn.RNN has both biases or none"
+
+    def extra_repr(self) -> str:
+        """Show the sizes and what differs from the defaults."""
+        return self._shown({"nonlinearity": "modrelu", "input_bias": False})

@@ -1,0 +1,88 @@
+"""The shapes a recurrent layer accepts, brought to one: padded (T, B, input_size) and lengths; and back again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
+
+Lengths = Tensor | Sequence[int]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """An input as the recurrence wants it, and how to give the output the shape of the input.
+
+    Attributes:
+        x: (T, B, input_size), zero in the padding.
+        lengths: (B,) int64 on the device of x, or None where all steps are valid.
+        batched: False for a single sequence given without a batch dimension.
+        restore: turns an output (T, B, n) into the form in which the input came.
+    """
+
+    x: Tensor
+    lengths: Tensor | None
+    batched: bool
+    restore: Callable[[Tensor], Tensor | PackedSequence]
+
+
+def arrange(x: Tensor | PackedSequence, lengths: Lengths | None, batch_first: bool, name: str) -> Batch:
+    """Bring a packed, padded or single sequence to the form (T, B, input_size)."""
+    if isinstance(x, PackedSequence):
+        if lengths is not None:
+            raise ValueError("a PackedSequence brings its own lengths: leave out lengths=")
+        return _unpack(x)
+    if not isinstance(x, Tensor):
+        raise TypeError(f"{name} takes a tensor or a PackedSequence, got {type(x).__name__}")
+    if x.dim() not in (2, 3):
+        raise ValueError(f"{name} takes a 2-D (single sequence) or 3-D (batch) input, got {x.dim()}-D")
+    if x.shape[1 if batch_first and x.dim() == 3 else 0] == 0:
+        raise RuntimeError(f"{name} needs at least one time step, got an input of length 0")
+    if x.dim() == 2:
+        if lengths is not None:
+            raise ValueError("lengths= is for a batch: cut a single sequence to its length instead")
+        return Batch(x.unsqueeze(1), None, False, lambda out: out.squeeze(1))
+    if batch_first:
+        x = x.transpose(0, 1)
+    checked = None if lengths is None else _check_lengths(lengths, x)
+    if checked is not None:
+        # Zeros in the padding: whatever stands there, NaN included, would reach the gradient of U.
+        padding = torch.arange(len(x), device=x.device)[:, None] >= checked
+        x = x.masked_fill(padding.unsqueeze(-1), 0)
+    return Batch(x, checked, True, (lambda out: out.transpose(0, 1)) if batch_first else (lambda out: out))
+
+
+def _check_lengths(lengths: Lengths, x: Tensor) -> Tensor:
+    T, B = x.shape[:2]
+    given = torch.as_tensor(lengths)
+    if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
+        raise TypeError(f"lengths are whole numbers of steps, got {given.dtype}: convert with lengths.long()")
+    if given.shape != (B,):
+        raise RuntimeError(f"lengths needs one entry for each of the {B} sequences, got shape {tuple(given.shape)}")
+    if not torch.compiler.is_compiling() and B > 0:
+        low, high = int(given.min()), int(given.max())
+        if low < 1:
+            raise RuntimeError(f"every length must be at least 1, got {low}: leave empty sequences out of the batch")
+        if high > T:
+            raise RuntimeError(
+                f"a length of {high} is longer than the input, which has {T} steps: pad it or cut lengths"
+            )
+    return given.to(x.device, torch.int64)
+
+
+def _unpack(packed: PackedSequence) -> Batch:
+    x, lengths = pad_packed_sequence(packed)
+
+    def restore(out: Tensor) -> PackedSequence:
+        in_order = lengths
+        if packed.sorted_indices is not None:
+            out = out.index_select(1, packed.sorted_indices)
+            in_order = lengths[packed.sorted_indices.cpu()]
+        data = pack_padded_sequence(out, in_order).data
+        # The order of the given sequence, so that its data and ours can be paired row by row.
+        return PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
+
+    return Batch(x, lengths.to(x.device), True, restore)

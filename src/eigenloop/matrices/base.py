@@ -1,0 +1,159 @@
+"""What every recurrent matrix is: free parameters, a map from them to W, and a way back."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop import dtypes
+from eigenloop.matrices.errors import NotFiniteError
+
+M = TypeVar("M", bound="Matrix")
+
+
+class Matrix(nn.Module):
+    """An n x n matrix W kept inside a set by the way it is computed from its parameters.
+
+    A subclass writes `exact`, the map; `_take_`, its inverse; and `defect`, the distance from the set. It adds
+    `penalty`, `slow_parameters`, `weight_decays` and `advance_` where its paper has them. Whatever it carries
+    besides parameters is a buffer, so that a state_dict restores it exactly.
+
+    Note [One build, in double precision]
+        Products of thousands of W's amplify any error in W, and in float32 the maps drift with the norm of
+        their argument (1e-3 and more). They cost O(n^3) once per forward pass, against O(T B n^2) for the
+        recurrence, so they are computed in float64 and cast down: the defect is then that of rounding alone.
+    """
+
+    _held: tuple[tuple[tuple[int, int], ...], Tensor] | None = None
+    _holding: bool = False
+
+    def __init__(self, n: int) -> None:
+        super().__init__()
+        if isinstance(n, bool) or not isinstance(n, int):
+            raise TypeError(f"the size n of a matrix is an int, got {type(n).__name__}")
+        if n < 1:
+            raise ValueError(f"the size n of a matrix must be at least 1, got {n}")
+        self.n = n
+
+    # ---------------------------------------------------------------- what a subclass writes
+
+    @abstractmethod
+    def exact(self) -> Tensor:
+        """Compute W in double precision, differentiably: shape (n, n), float64 or complex128."""
+
+    @abstractmethod
+    def _take_(self, W: Tensor) -> None:
+        """Set the parameters so that W is built; W is finite, n x n, double precision, and may be refused."""
+
+    @abstractmethod
+    def defect(self) -> float:
+        """Distance of the built W from the set, measured in float64; zero up to rounding, always."""
+
+    def penalty(self) -> Tensor:
+        """Return the scalar that the matrix's paper adds to the loss; zero for most."""
+        return torch.zeros((), dtype=dtypes.real(self.dtype), device=self.device)
+
+    def slow_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters that get `recurrent_lr`, the smaller of the two learning rates."""
+        return []
+
+    def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
+        """Return the parameters that have a weight decay of their own, each with its rate."""
+        return []
+
+    def advance_(self) -> None:
+        """Bring carried state up to date with the parameters; called before a training forward builds W."""
+
+    # ---------------------------------------------------------------- what every matrix does alike
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype in which W is delivered."""
+        return next(self.parameters()).dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The device on which W is delivered."""
+        return next(self.parameters()).device
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether W, and so the state of a recurrence with it, is complex."""
+        return self.dtype.is_complex
+
+    def forward(self) -> Tensor:
+        """Build W, or return the one that `eigenloop.cached` holds."""
+        if self._holding:
+            return self._held_or_built()
+        return self._build()
+
+    def _build(self) -> Tensor:
+        if self.training and torch.is_grad_enabled():
+            self.advance_()
+        with torch.autocast(self.device.type, enabled=False):
+            W = self._map()
+        # Data-dependent, so not for a traced graph.
+        if not torch.compiler.is_compiling() and not torch.isfinite(W.detach().sum()):
+            raise NotFiniteError(type(self).__name__)
+        return W
+
+    def _map(self) -> Tensor:
+        """Compute W in its own dtype; overridden where the detour through double precision changes nothing."""
+        return self.exact().to(self.dtype)
+
+    def _held_or_built(self) -> Tensor:
+        """Return the held W unless it is out of date: a tensor changed, or the caller needs a graph it lacks."""
+        tensors = [*self.parameters(), *self.buffers()]
+        if self._held is not None:
+            versions, W = self._held
+            needs_graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+            usable = torch.is_inference_mode_enabled() or not W.is_inference()
+            if versions == _versions(tensors) and usable and (W.requires_grad or not needs_graph):
+                return W
+        W = self._build()
+        self._held = (_versions(tensors), W)
+        return W
+
+    def hold_(self, holding: bool) -> None:
+        """Begin or end keeping the built W; `eigenloop.cached` is the way to call this."""
+        self._holding = holding
+        self._held = None
+
+    @torch.no_grad()
+    def assign_(self: M, W: Tensor) -> M:
+        """Set the parameters so that the matrix builds `W`; refuse, and change nothing, if it cannot.
+
+        Raises:
+            TypeError: `W` is no tensor, or complex where the matrix is real.
+            ValueError: `W` has another shape, holds NaN or inf, or lies outside the set; the sentence says how far.
+        """
+        name = type(self).__name__
+        if not isinstance(W, Tensor):
+            raise TypeError(f"{name}.assign_ takes an {self.n} x {self.n} tensor, got {type(W).__name__}")
+        if W.shape != (self.n, self.n):
+            raise ValueError(f"{name}.assign_ takes a {self.n} x {self.n} tensor, got shape {tuple(W.shape)}")
+        if W.is_complex() and not self.is_complex:
+            raise TypeError(f"{name} holds real matrices, got {W.dtype}: give it W.real, or use a complex matrix")
+        if not torch.isfinite(W).all():
+            raise ValueError(f"the matrix given to {name}.assign_ holds NaN or inf: repair it first")
+        self._take_(W.to(self.device, dtypes.double(self.dtype)))
+        return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A held W is part of an autograd graph, which neither deepcopy nor pickle accepts.
+        state = self.__dict__.copy()
+        state.pop("_held", None)
+        state.pop("_holding", None)
+        return state
+
+    def extra_repr(self) -> str:
+        """Show the size."""
+        return str(self.n)
+
+
+def _versions(tensors: list[Tensor]) -> tuple[tuple[int, int], ...]:
+    """Identify the contents of tensors without reading them; every in-place change counts a version up."""
+    return tuple((id(t), 0 if t.is_inference() else t._version) for t in tensors)

@@ -1,0 +1,24 @@
+"""Errors of the matrices; each builds its own sentence."""
+
+from __future__ import annotations
+
+
+class NotInSetError(ValueError):
+    """A matrix was given that the map cannot reach."""
+
+    def __init__(self, name: str, holds: str, measure: str, distance: float, allowed: float, fix: str) -> None:
+        super().__init__(
+            f"{name} holds {holds}, but the given matrix has {measure} = {distance:.3g} "
+            f"(at most {allowed:.0e} is taken for rounding): {fix}"
+        )
+        self.distance = distance
+
+
+class NotFiniteError(RuntimeError):
+    """The parameters, and so W, have become NaN or infinite."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the recurrent matrix built by {name} holds NaN or inf, so its parameters do: go back to the last "
+            "good state and lower the learning rate or clip the gradient"
+        )

@@ -1,0 +1,186 @@
+"""The Schur form of nnRNN (Kerg, Goyette et al. 2019, eq. 4 and 5): W = P (Lambda + T) P^T."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop import initializers
+from eigenloop.matrices import triangle
+from eigenloop.matrices.base import Matrix
+from eigenloop.matrices.errors import NotInSetError
+from eigenloop.matrices.exponential import Exponential
+from eigenloop.matrices.orthogonality import TOLERANCE, OrthogonalMatrix
+from eigenloop.matrices.real_schur import block_schur
+
+
+class Schur(Matrix):
+    r"""W = P (Lambda + T) P^T: chosen eigenvalues, trained non-normality.
+
+    P is orthogonal, T strictly lower triangular and Lambda block diagonal with the 2 x 2 blocks
+    gamma_i [[cos theta_i, -sin theta_i], [sin theta_i, cos theta_i]].
+
+    Note [The blocks and the triangle overlap]
+        Eq. 5 prints T with entries below the diagonal inside the 2 x 2 blocks too. Once such a t is not zero the
+        block's eigenvalues are gamma cos(theta) +- sqrt(-gamma sin(theta) (gamma sin(theta) + t)), and gamma is
+        no longer their modulus. ``blocks="exact"`` leaves those n/2 entries out of T, so that the eigenvalues
+        of W are gamma_i exp(+-i theta_i) exactly; ``blocks="paper"`` is the equation as printed, whose
+        parameter count the published tables have.
+
+    Args:
+        n: size, even.
+        orthogonal: callable ``n -> matrix`` for P, any orthogonal matrix of ours; `Exponential` as in the paper.
+        delta: weight of the penalty delta * sum_i (1 - gamma_i)^2.
+        triangle_decay: weight decay of T, handed to the optimizer by `eigenloop.optim.param_groups`.
+        train_gamma: whether gamma is a parameter; otherwise it stays at 1.
+        blocks: ``"exact"`` or ``"paper"``; see the note.
+        generator: for reproducible draws of theta ~ U(0, 2 pi), and of P where `orthogonal` is not given.
+
+    >>> W = Schur(4)()
+    >>> torch.linalg.eigvals(W).abs().sub(1).abs().max() < 1e-6
+    tensor(True)
+    """
+
+    gamma: Tensor
+    orthogonal: Matrix
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        orthogonal: Callable[[int], Matrix] | None = None,
+        delta: float = 0.0,
+        triangle_decay: float = 0.0,
+        train_gamma: bool = True,
+        blocks: str = "exact",
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(n)
+        if n % 2:
+            raise ValueError(
+                f"Schur needs an even n, because eigenvalues come in pairs; got {n}: use {n - 1} or {n + 1}"
+            )
+        if blocks not in ("exact", "paper"):
+            raise ValueError(
+                f"blocks={blocks!r} is not known: choose 'exact' (gamma is the modulus) or 'paper' (eq. 5)"
+            )
+        if delta < 0 or triangle_decay < 0:
+            raise ValueError(f"delta and triangle_decay must not be negative, got {delta} and {triangle_decay}")
+        self.delta, self.triangle_decay, self.blocks = delta, triangle_decay, blocks
+        P = Exponential(n, generator=generator) if orthogonal is None else orthogonal(n)
+        if not isinstance(P, OrthogonalMatrix) or P.n != n or P.is_complex:
+            raise TypeError(f"orthogonal must make a real orthogonal {n} x {n} matrix of eigenloop, got {P!r}")
+        self.orthogonal = P.to(device=device, dtype=dtype or torch.get_default_dtype())
+        self.theta = nn.Parameter(initializers.unit_angles(n // 2, generator).to(device, self.orthogonal.dtype))
+        ones = torch.ones_like(self.theta.detach())
+        if train_gamma:
+            self.gamma = nn.Parameter(ones)
+        else:
+            self.register_buffer("gamma", ones)
+        entries = triangle.triangle_size(n) - (n // 2 if blocks == "exact" else 0)
+        self.triangle = nn.Parameter(ones.new_zeros(entries))
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The dtype in which W is delivered."""
+        return self.theta.dtype
+
+    def form(self) -> Tensor:
+        """Compute Lambda + T, the lower (block) triangular Schur form, in double precision."""
+        gamma, theta = self.gamma.double(), self.theta.double()
+        entries = self.triangle.double()
+        if self.blocks == "exact":
+            mask = self._outside_blocks()
+            entries = entries.new_zeros(triangle.triangle_size(self.n)).masked_scatter(mask, entries)
+        lower = triangle.upper(entries, self.n).mT
+        diagonal = (gamma * torch.cos(theta)).repeat_interleave(2)
+        # The off-diagonals of a matrix of 2 x 2 blocks: sin in the blocks, nothing between them.
+        sine = gamma * torch.sin(theta)
+        between = torch.stack((sine, torch.zeros_like(sine)), dim=1).reshape(-1)[:-1]
+        return lower + torch.diag(diagonal) + torch.diag(between, -1) - torch.diag(between, 1)
+
+    def exact(self) -> Tensor:
+        """Compute W = P (Lambda + T) P^T."""
+        P = self.orthogonal.exact()
+        return P @ self.form() @ P.mT
+
+    def _outside_blocks(self) -> Tensor:
+        """Mask the entries of the packed triangle that do not lie in a 2 x 2 block (both orders pack alike)."""
+        rows, columns = torch.triu_indices(self.n, self.n, 1, device=self.theta.device)
+        return (rows // 2) != (columns // 2)
+
+    def advance_(self) -> None:
+        """Let P bring its own state up to date."""
+        self.orthogonal.advance_()
+
+    def defect(self) -> float:
+        """Return max |P^T P - I|: everything else in the form is free."""
+        return self.orthogonal.defect()
+
+    def penalty(self) -> Tensor:
+        """Return delta * sum_i (1 - gamma_i)^2 (section 3.3)."""
+        return self.delta * (1 - self.gamma).square().sum()
+
+    def slow_parameters(self) -> list[nn.Parameter]:
+        """Return those of P; gamma, theta and T move at the ordinary rate."""
+        return self.orthogonal.slow_parameters()
+
+    def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
+        """Return the decay of T, which belongs to the optimizer and not to the loss."""
+        return [(self.triangle, self.triangle_decay)] if self.triangle_decay else []
+
+    def _take_(self, W: Tensor) -> None:
+        """Reach W by its real Schur form.
+
+        With ``blocks="paper"`` that works for every W. With ``"exact"`` it needs normal 2 x 2 blocks in some
+        order of the eigenvalues, as orthogonal matrices of determinant 1 and all W of another exact Schur have.
+        """
+        normal = self.blocks == "exact"
+        P, form = block_schur(W, normal_blocks=normal)
+        diagonal = form.diagonal()[::2]
+        above = torch.diagonal(form, 1)[::2]
+        below = torch.diagonal(form, -1)[::2]
+        distance = float((above + below).abs().max())
+        allowed = TOLERANCE * max(1.0, float(W.abs().max()))
+        if normal and distance > allowed:
+            raise NotInSetError(
+                'Schur(blocks="exact")',
+                "matrices whose 2 x 2 Schur blocks are scaled rotations",
+                "a block that deviates from one by",
+                distance,
+                allowed,
+                'use blocks="paper", which reaches every matrix',
+            )
+        lower = triangle.upper_entries(form.mT)
+        gamma = torch.hypot(diagonal, above)
+        if not isinstance(self.gamma, nn.Parameter) and float((gamma - self.gamma.double()).abs().max()) > allowed:
+            raise NotInSetError(
+                "Schur(train_gamma=False)",
+                "matrices whose eigenvalues have modulus 1",
+                "|gamma - 1|",
+                float((gamma - self.gamma.double()).abs().max()),
+                allowed,
+                "use train_gamma=True",
+            )
+        self.orthogonal.assign_(P)
+        self.theta.copy_(torch.atan2(-above, diagonal))
+        if isinstance(self.gamma, nn.Parameter):
+            self.gamma.copy_(gamma)
+        outside = self._outside_blocks()
+        if normal:
+            self.triangle.copy_(lower[outside])
+        else:
+            lower[~outside] += above  # the part of the entry that gamma sin(theta) does not supply
+            self.triangle.copy_(lower)
+
+    def extra_repr(self) -> str:
+        """Show the size and what differs from the defaults."""
+        shown = [str(self.n)]
+        shown += [f"{name}={getattr(self, name)}" for name in ("delta", "triangle_decay") if getattr(self, name)]
+        shown += ["train_gamma=False"] * (not isinstance(self.gamma, nn.Parameter))
+        shown += ["blocks='paper'"] * (self.blocks == "paper")
+        return ", ".join(shown)

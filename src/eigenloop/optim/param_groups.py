@@ -1,0 +1,63 @@
+"""Two learning rates, as every paper of the field uses, and the decay that nnRNN gives its triangle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import nn
+
+from eigenloop.matrices import Matrix
+
+
+def param_groups(
+    module: nn.Module, lr: float, recurrent_lr: float | None = None, weight_decay: float | None = None
+) -> list[dict[str, Any]]:
+    """Sort the parameters of a network into groups for any torch optimizer.
+
+    * ``"recurrent"``: the matrices' slow parameters, at `recurrent_lr` and without decay, which would pull W
+      towards the identity;
+    * ``"decayed"``: parameters with a decay of their own (Schur's triangle), at `lr`;
+    * ``"other"``: everything else, at `lr`, with `weight_decay` if it is given.
+
+    Args:
+        module: the network, or any part of it.
+        lr: learning rate.
+        recurrent_lr: learning rate of the recurrent matrices; lr / 10 if left out, the papers' rule of thumb.
+        weight_decay: for the ``"other"`` group; the optimizer's own default if left out.
+
+    >>> import torch, eigenloop as el
+    >>> net = el.Model(el.build("scornn", 10, 64), output_size=9)
+    >>> groups = param_groups(net, lr=1e-3, recurrent_lr=1e-4)
+    >>> [(group["name"], group["lr"]) for group in groups]
+    [('other', 0.001), ('recurrent', 0.0001)]
+    >>> optimizer = torch.optim.RMSprop(groups)
+    """
+    for name, rate in (("lr", lr), ("recurrent_lr", recurrent_lr)):
+        if rate is not None and not rate >= 0:
+            raise ValueError(f"{name} must not be negative, got {rate}")
+    recurrent_lr = lr / 10 if recurrent_lr is None else recurrent_lr
+    slow: dict[int, nn.Parameter] = {}
+    decayed: dict[int, tuple[nn.Parameter, float]] = {}
+    for matrix in _outermost_matrices(module):
+        slow |= {id(p): p for p in matrix.slow_parameters() if p.requires_grad}
+        decayed |= {id(p): (p, rate) for p, rate in matrix.weight_decays() if p.requires_grad}
+    rest = [p for p in module.parameters() if p.requires_grad and id(p) not in slow and id(p) not in decayed]
+
+    groups: list[dict[str, Any]] = [{"name": "other", "params": rest, "lr": lr}]
+    if weight_decay is not None:
+        groups[0]["weight_decay"] = weight_decay
+    groups.append({"name": "recurrent", "params": list(slow.values()), "lr": recurrent_lr, "weight_decay": 0.0})
+    for rate in sorted({rate for _, rate in decayed.values()}):
+        parameters = [p for p, own in decayed.values() if own == rate]
+        groups.append({"name": "decayed", "params": parameters, "lr": lr, "weight_decay": rate})
+    return [group for group in groups if group["params"]]
+
+
+def _outermost_matrices(module: nn.Module) -> Iterator[Matrix]:
+    """Yield the matrices that are not part of another one; those speak for their parts."""
+    if isinstance(module, Matrix):
+        yield module
+        return
+    for child in module.children():
+        yield from _outermost_matrices(child)

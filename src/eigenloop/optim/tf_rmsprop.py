@@ -1,0 +1,81 @@
+"""RMSprop as TensorFlow 1 computes it, with which scoRNN, ENRNN, GORU, EURNN and NC-GRU were trained."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.optimizer import Optimizer, ParamsT
+
+
+class TFRMSprop(Optimizer):
+    """ms <- decay ms + (1 - decay) g^2,  p <- p - lr g / sqrt(ms + eps), with ms = 1 at the start.
+
+    torch's RMSprop starts at ms = 0 and adds eps outside the root: its first step is 1 / sqrt(1 - alpha) times the
+    rate in every coordinate, ten times at alpha = 0.99. This one starts with steps of lr g and needs about
+    19 ln(1/g) of them to forget the 1: a warm-up that the published settings rely on.
+
+    Args:
+        params: parameters or groups.
+        lr: learning rate.
+        decay: of the mean square.
+        eps: added inside the root.
+        momentum: of the step; TensorFlow's order, momentum * m + lr g / sqrt(ms + eps).
+        weight_decay: times p, added to g.
+
+    >>> p = torch.nn.Parameter(torch.tensor([1.0]))
+    >>> (3 * p).sum().backward()
+    >>> TFRMSprop([p], lr=0.1).step()
+    >>> bool(torch.isclose(p, torch.tensor([1.0 - 0.1 * 3 / (0.9 + 0.1 * 9) ** 0.5])))
+    True
+    """
+
+    def __init__(
+        self,
+        params: ParamsT,
+        lr: float = 1e-3,
+        decay: float = 0.9,
+        eps: float = 1e-10,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+    ) -> None:
+        for name, value in (("lr", lr), ("eps", eps), ("momentum", momentum), ("weight_decay", weight_decay)):
+            if not value >= 0:
+                raise ValueError(f"{name} must not be negative, got {value}")
+        if not 0 <= decay < 1:
+            raise ValueError(f"decay must lie in [0, 1), got {decay}")
+        defaults = {"lr": lr, "decay": decay, "eps": eps, "momentum": momentum, "weight_decay": weight_decay}
+        super().__init__(params, defaults)
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take one step; the closure, if given, recomputes the loss, which is returned."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._move(parameter, parameter.grad, group)
+        return loss
+
+    def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        if grad.is_sparse:
+            raise RuntimeError("TFRMSprop takes dense gradients: build the embedding with sparse=False")
+        if group["weight_decay"]:
+            grad = grad.add(parameter, alpha=group["weight_decay"])
+        state = self.state[parameter]
+        if not state:
+            real = parameter.abs() if parameter.is_complex() else parameter
+            state["mean_square"] = torch.ones_like(real, memory_format=torch.preserve_format)
+            if group["momentum"]:
+                state["momentum_buffer"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
+        square = (grad * grad.conj()).real if grad.is_complex() else grad * grad
+        mean_square = state["mean_square"].mul_(group["decay"]).add_(square, alpha=1 - group["decay"])
+        step = group["lr"] * grad / (mean_square + group["eps"]).sqrt_()
+        if group["momentum"]:
+            step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
+        parameter.sub_(step)

@@ -1,0 +1,109 @@
+"""A recurrent layer with an embedding before it and a read-out behind it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
+
+from eigenloop import dtypes
+from eigenloop.layers.base import RecurrentLayer
+from eigenloop.layers.baselines import TorchGRU, TorchLSTM
+from eigenloop.layers.sequences import Lengths
+
+
+class Model(nn.Module):
+    """y_t = V h_t + c over a recurrent layer; optionally tokens in, optionally the last state only.
+
+    Args:
+        rnn: an `eigenloop` layer, or what `build("lstm" | "gru", ...)` returns.
+        output_size: features of y.
+        embedding: number of tokens; the input is then integers and each token a trained vector of `input_size`.
+        tied: read out with the embedding's vectors (needs `embedding` = `output_size`, and as many outputs of the
+            last layer as `input_size`).
+        last: read only the final state of the last layer, (B, output_size).
+        complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side.
+
+    >>> import eigenloop as el
+    >>> net = el.Model(el.build("scornn", 10, 32), output_size=9)
+    >>> y, h_n = net(torch.randn(20, 4, 10))
+    >>> y.shape
+    torch.Size([20, 4, 9])
+    """
+
+    def __init__(
+        self,
+        rnn: RecurrentLayer | TorchLSTM | TorchGRU,
+        output_size: int,
+        *,
+        embedding: int | None = None,
+        tied: bool = False,
+        last: bool = False,
+        complex_readout: str = "real",
+    ) -> None:
+        super().__init__()
+        if complex_readout not in ("real", "both"):
+            raise ValueError(f"complex_readout={complex_readout!r} is not known: choose 'real' or 'both'")
+        weight: Tensor = rnn.weight_ih_l0  # type: ignore[assignment]
+        real = dtypes.real(weight.dtype)
+        self.rnn, self.last, self.complex_readout = rnn, last, complex_readout
+        features = _output_features(rnn) * (2 if weight.is_complex() and complex_readout == "both" else 1)
+        self.embedding = (
+            None if embedding is None else nn.Embedding(embedding, rnn.input_size, device=weight.device, dtype=real)
+        )
+        self.readout = nn.Linear(features, output_size, device=weight.device, dtype=real)
+        if tied:
+            self._tie(features, output_size)
+
+    def _tie(self, features: int, output_size: int) -> None:
+        if self.embedding is None or self.embedding.num_embeddings != output_size:
+            raise ValueError(
+                f"tied=True reads out with the embedding: give embedding={output_size}, as many as outputs"
+            )
+        if features != self.embedding.embedding_dim:
+            raise ValueError(
+                f"tied=True needs as many features before the read-out as in the embedding, got {features} and "
+                f"{self.embedding.embedding_dim}: choose the last hidden size equal to input_size"
+            )
+        self.readout.weight = self.embedding.weight
+
+    def forward(
+        self, input: Tensor | PackedSequence, hx: Any = None, *, lengths: Lengths | None = None
+    ) -> tuple[Any, Any]:
+        """Run the network: the outputs in the form of the input (or of the last state), and the final states."""
+        if self.embedding is not None:
+            input = _pointwise(self.embedding, input)
+        out, state = self.rnn(input, hx, lengths=lengths)
+        read = self._last_of(state) if self.last else out
+        return _pointwise(lambda h: self.readout(self._real(h)), read), state
+
+    def _last_of(self, state: Any) -> Tensor:
+        """Return the final state of the last layer, both directions side by side: (B, features) or (features,)."""
+        if isinstance(self.rnn, nn.LSTM):
+            state = state[0]
+        directions = 2 if self.rnn.bidirectional else 1
+        tail = state[-directions:] if isinstance(state, Tensor) else state[-1]
+        return torch.cat(list(tail), dim=-1)
+
+    def _real(self, h: Tensor) -> Tensor:
+        if not h.is_complex():
+            return h
+        return h.real if self.complex_readout == "real" else torch.cat((h.real, h.imag), dim=-1)
+
+    def penalty(self) -> Tensor:
+        """Return what the paper adds to the loss."""
+        return self.rnn.penalty()
+
+
+def _output_features(rnn: RecurrentLayer | TorchLSTM | TorchGRU) -> int:
+    size = rnn.hidden_sizes[-1] if isinstance(rnn, RecurrentLayer) else rnn.hidden_size
+    return size * (2 if rnn.bidirectional else 1)
+
+
+def _pointwise(function: Any, sequence: Tensor | PackedSequence) -> Any:
+    """Apply a function of features to every step, in whichever form the sequence comes."""
+    if isinstance(sequence, PackedSequence):
+        return sequence._replace(data=function(sequence.data))
+    return function(sequence)

@@ -1,0 +1,74 @@
+"""The nonlinearities of a recurrence and their derivatives, one entry each.
+
+modReLU (Arjovsky et al. 2016, eq. 8; real form in Helfrich et al. 2018): f(z) = sign(z) ReLU(|z| + b), with
+sign(0) = 0 and one trainable b a unit; z / |z| takes the place of sign(z) where z is complex.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Activation:
+    """A pointwise function f(z, bias) whose derivative can be read off its value.
+
+    Attributes:
+        apply_: replaces z by f(z) in place; `slope` is leaky_relu's, other functions ignore it.
+        derivative: df/dz from f(z), elementwise; for real z.
+        additive_bias: whether a bias is added to z (all but modReLU, where it is the threshold).
+    """
+
+    apply_: Callable[[Tensor, Tensor | None, float], Tensor]
+    derivative: Callable[[Tensor, float], Tensor]
+    additive_bias: bool = True
+
+
+def _modrelu_(z: Tensor, bias: Tensor | None, slope: float) -> Tensor:
+    if bias is None:
+        return z
+    modulus = torch.relu_(z.abs() + bias)
+    return z.sgn_().mul_(modulus)
+
+
+def _leaky_relu_(z: Tensor, bias: Tensor | None, slope: float) -> Tensor:
+    return torch.nn.functional.leaky_relu_(z, slope)
+
+
+def _nonzero(value: Tensor, slope: float) -> Tensor:
+    return (value != 0).to(value.dtype)
+
+
+def _leaky_derivative(value: Tensor, slope: float) -> Tensor:
+    return torch.where(value > 0, 1.0, slope).to(value.dtype)
+
+
+ACTIVATIONS: dict[str, Activation] = {
+    "modrelu": Activation(_modrelu_, _nonzero, additive_bias=False),
+    "relu": Activation(lambda z, bias, slope: z.relu_(), lambda value, slope: (value > 0).to(value.dtype)),
+    "leaky_relu": Activation(_leaky_relu_, _leaky_derivative),
+    "tanh": Activation(lambda z, bias, slope: z.tanh_(), lambda value, slope: 1 - value.square()),
+    "identity": Activation(lambda z, bias, slope: z, lambda value, slope: torch.ones_like(value)),
+}
+
+#: Those that mean something for a complex state: they act on the modulus and keep the phase.
+COMPLEX_ACTIVATIONS = ("modrelu", "identity")
+
+
+def complex_modrelu_backward(grad: Tensor, z: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
+    """Pull a gradient back through complex modReLU: (dL/dz, dL/db before it is summed over the batch).
+
+    In polar form the modulus goes through ReLU(|z| + b), slope 1 or 0, and a turn of the phase is scaled by
+    ReLU(|z| + b) / |z|. torch's convention: a gradient is dL/dRe + i dL/dIm.
+    """
+    modulus = z.abs()
+    phase = torch.sgn(z)
+    length = torch.relu(modulus + bias)
+    turned = grad * phase.conj()
+    radial = turned.real * (length > 0) * (modulus > 0)
+    tangential = turned.imag * (length / modulus.clamp_min(torch.finfo(modulus.dtype).tiny))
+    return phase * torch.complex(radial, tangential), radial

@@ -1,0 +1,243 @@
+"""The gated recurrence of GRU, NC-GRU and GORU, readable and with a hand-written backward pass.
+
+    r = sigmoid(p_r + W_r h)          reset gate
+    u = sigmoid(p_u + W_u h)          update gate
+    c = f(p_c + W_c (r * h))          candidate, reset="before" (NC-GRU, eq. 18)
+    c = f(p_c + r * (W_c h + b))      candidate, reset="after" (torch's GRU, GORU)
+    h' = u * h + (1 - u) * c          update="keep" (torch's GRU, GORU)
+    h' = (1 - u) * h + u * c          update="write" (NC-GRU, eq. 19)
+
+Nothing but the states is kept for the backward pass: the gates of all steps follow from the states before
+them, in a few large products. Why these are operators: Note [One operator for the compiler].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.recurrence.activations import ACTIVATIONS
+from eigenloop.recurrence.time import previous_states, steps, valid_steps
+
+
+def gated(
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None = None,
+    candidate: str = "tanh",
+    reset: str = "after",
+    update: str = "keep",
+    reverse: bool = False,
+    *,
+    negative_slope: float = 0.01,
+) -> tuple[Tensor, Tensor]:
+    """Run the gated recurrence over time.
+
+    Args:
+        projected: the input already multiplied, gate biases included, in the order reset, update, candidate:
+            (T, B, 3n).
+        W: the three recurrent matrices stacked in the same order: (3n, n).
+        bias: modReLU's b, or added to the candidate's argument for every other activation: (n,) or None.
+        recurrent_bias: b inside the reset product, torch's b_hn; only with ``reset="after"``: (n,) or None.
+        h0: initial state: (B, n).
+        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
+        candidate: activation of the candidate, a key of `ACTIVATIONS`.
+        reset: ``"before"`` or ``"after"`` the product with W_c.
+        update: whether u says how much of the state to ``"keep"`` or of the candidate to ``"write"``.
+        reverse: run from the last valid step to the first.
+        negative_slope: leaky_relu's slope.
+
+    Returns:
+        The states (T, B, n), zero at padded steps, and the final state (B, n).
+    """
+    if candidate == "modrelu" and bias is None:
+        candidate = "identity"
+    if bias is not None and ACTIVATIONS[candidate].additive_bias:
+        r_and_u, c = projected.split([2 * h0.shape[-1], h0.shape[-1]], dim=-1)
+        projected, bias = torch.cat((r_and_u, c + bias), dim=-1), None
+    out, h_n = torch.ops.eigenloop.gated(
+        projected, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope
+    )
+    return out, h_n
+
+
+@torch.library.custom_op("eigenloop::gated", mutates_args=())
+def _forward(
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    n = h0.shape[-1]
+    apply_ = ACTIVATIONS[candidate].apply_
+    valid = valid_steps(lengths, len(projected))
+    gates_Wt, candidate_Wt = W[: 2 * n].mT, W[2 * n :].mT
+    out = projected.new_empty((*projected.shape[:2], n))
+    h = h0
+    for t in steps(len(projected), reverse):
+        p_gates, p_c = projected[t].split([2 * n, n], dim=-1)
+        r, u = torch.addmm(p_gates, h, gates_Wt).sigmoid_().chunk(2, dim=-1)
+        if reset == "before":
+            c = torch.addmm(p_c, r * h, candidate_Wt)
+        else:
+            c = p_c + r * _with_bias(h @ candidate_Wt, recurrent_bias)
+        c = apply_(c, bias, negative_slope)
+        new = torch.lerp(c, h, u) if update == "keep" else torch.lerp(h, c, u)
+        h = new if valid is None else torch.where(valid[t], new, h)
+        out[t] = new if valid is None else torch.where(valid[t], new, 0)
+    return out, h.clone()
+
+
+def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
+    return product if bias is None else product + bias
+
+
+@_forward.register_fake
+def _forward_fake(
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    return projected.new_empty((*projected.shape[:2], h0.shape[-1])), h0.new_empty(h0.shape)
+
+
+@torch.library.custom_op("eigenloop::gated_backward", mutates_args=())
+def _backward(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    out: Tensor,
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Return the gradients of projected, W, bias, recurrent_bias (empty without one) and h0."""
+    T, n = len(out), h0.shape[-1]
+    before = reset == "before"
+    activation = ACTIVATIONS[candidate]
+    valid = valid_steps(lengths, T)
+    gates_W, candidate_W = W[: 2 * n], W[2 * n :]
+
+    # The forward pass again, for all steps at once; what stands in the padding must not reach it.
+    if valid is not None:
+        projected = torch.where(valid, projected, 0)
+    h = previous_states(out, h0, lengths, reverse)
+    r, u = torch.sigmoid(projected[..., : 2 * n] + h @ gates_W.mT).chunk(2, dim=-1)
+    q = r * h if before else _with_bias(h @ candidate_W.mT, recurrent_bias)
+    c = projected[..., 2 * n :] + (q @ candidate_W.mT if before else r * q)
+    c = activation.apply_(c, bias, negative_slope)
+
+    # What multiplies dL/dh' on its way to h, to the update gate's argument and to the candidate's.
+    kept = u if update == "keep" else 1 - u
+    to_update = (h - c if update == "keep" else c - h) * u * (1 - u)
+    to_candidate = (1 - kept) * activation.derivative(c, negative_slope)
+    to_reset = r * (1 - r) * (h if before else q)
+
+    grad_projected = torch.zeros_like(projected, memory_format=torch.contiguous_format)
+    if grad_out is not None and valid is not None:
+        grad_out = torch.where(valid, grad_out, 0)
+    grad_h = torch.zeros_like(h0) if grad_h_n is None else grad_h_n
+    for t in reversed(steps(T, reverse)):
+        if grad_out is not None:
+            grad_h = grad_h + grad_out[t]
+        grad_new = grad_h if valid is None else torch.where(valid[t], grad_h, 0)
+        grad_r, grad_u, grad_c = grad_projected[t].chunk(3, dim=-1)
+        torch.mul(grad_new, to_update[t], out=grad_u)
+        torch.mul(grad_new, to_candidate[t], out=grad_c)
+        if before:
+            through = grad_c @ candidate_W
+            torch.mul(through, to_reset[t], out=grad_r)
+            through = through * r[t]
+        else:
+            torch.mul(grad_c, to_reset[t], out=grad_r)
+            through = (grad_c * r[t]) @ candidate_W
+        pulled = torch.addmm(through, grad_projected[t, :, : 2 * n], gates_W) + grad_new * kept[t]
+        grad_h = pulled if valid is None else torch.where(valid[t], pulled, grad_h)
+
+    grad_gates, grad_c = grad_projected.split([2 * n, n], dim=-1)
+    grad_product = grad_c if before else grad_c * r
+    grad_W = torch.cat((_outer(grad_gates, h), _outer(grad_product, q if before else h)))
+    none = out.new_empty(0)
+    grad_bias = none if bias is None else (c.sgn() * grad_c).sum((0, 1))
+    grad_recurrent_bias = none if recurrent_bias is None else grad_product.sum((0, 1))
+    return grad_projected, grad_W, grad_bias, grad_recurrent_bias, grad_h.clone()
+
+
+def _outer(grad: Tensor, state: Tensor) -> Tensor:
+    """Sum grad state^T over time and batch."""
+    return grad.flatten(0, 1).mT @ state.flatten(0, 1)
+
+
+@_backward.register_fake
+def _backward_fake(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    out: Tensor,
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    none = out.new_empty(0)
+    return (
+        projected.new_empty(projected.shape),
+        W.new_empty(W.shape),
+        none if bias is None else bias.new_empty(bias.shape),
+        none if recurrent_bias is None else recurrent_bias.new_empty(recurrent_bias.shape),
+        h0.new_empty(h0.shape),
+    )
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    projected, W, bias, recurrent_bias, h0, lengths, *ctx.options = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(output[0], projected, W, bias, recurrent_bias, h0, lengths)
+
+
+def _pull_back(ctx: Any, grad_out: Tensor | None, grad_h_n: Tensor | None) -> tuple[Tensor | None, ...]:
+    if grad_out is None and grad_h_n is None:
+        return (None,) * 11
+    out, projected, W, bias, recurrent_bias, h0, lengths = ctx.saved_tensors
+    grads = torch.ops.eigenloop.gated_backward(
+        grad_out, grad_h_n, out, projected, W, bias, recurrent_bias, h0, lengths, *ctx.options
+    )
+    grad_bias = None if bias is None else grads[2]
+    grad_recurrent_bias = None if recurrent_bias is None else grads[3]
+    return (grads[0], grads[1], grad_bias, grad_recurrent_bias, grads[4], *(None,) * 6)
+
+
+_forward.register_autograd(_pull_back, setup_context=_setup_context)

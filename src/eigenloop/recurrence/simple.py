@@ -1,0 +1,184 @@
+"""The simple recurrence h_t = f(W h_{t-1} + p_t), readable and with a hand-written backward pass.
+
+The input arrives already multiplied, p_t = U x_t (+ biases), so one step is one product. The backward pass
+walks back once, collecting the gradients of all pre-activations, and forms dW as one large product at the end.
+
+Note [One operator for the compiler]
+    Both passes are torch.library operators. torch.compile and torch.export see one node each and do not unroll
+    T steps; a faster implementation is a change behind this name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.recurrence.activations import ACTIVATIONS, complex_modrelu_backward
+from eigenloop.recurrence.time import previous_states, steps, valid_steps
+
+
+def simple(
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None = None,
+    activation: str = "modrelu",
+    reverse: bool = False,
+    *,
+    negative_slope: float = 0.01,
+) -> tuple[Tensor, Tensor]:
+    """Run h_t = f(W h_{t-1} + p_t) over time.
+
+    Args:
+        projected: p, the input already multiplied: (T, B, n).
+        W: recurrent matrix in column convention: (n, n).
+        bias: modReLU's b, or added to z for every other activation: (n,) or None.
+        h0: initial state: (B, n).
+        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
+        activation: a key of `ACTIVATIONS`.
+        reverse: run from the last valid step to the first.
+        negative_slope: leaky_relu's slope.
+
+    Returns:
+        The states (T, B, n), zero at padded steps, and the final state (B, n).
+
+    >>> p, W, h0 = torch.ones(3, 1, 2), torch.eye(2), torch.zeros(1, 2)
+    >>> simple(p, W, None, h0, activation="identity")[0][:, 0, 0]
+    tensor([1., 2., 3.])
+    """
+    if activation == "modrelu" and bias is None:
+        activation = "identity"
+    if bias is not None and ACTIVATIONS[activation].additive_bias:
+        projected, bias = projected + bias, None
+    out, h_n = torch.ops.eigenloop.simple(projected, W, bias, h0, lengths, activation, reverse, negative_slope)
+    return out, h_n
+
+
+@torch.library.custom_op("eigenloop::simple", mutates_args=())
+def _forward(
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    apply_ = ACTIVATIONS[activation].apply_
+    valid = valid_steps(lengths, len(projected))
+    out = torch.empty_like(projected, memory_format=torch.contiguous_format)
+    h, Wt = h0, W.mT
+    for t in steps(len(projected), reverse):
+        new = apply_(torch.addmm(projected[t], h, Wt, out=out[t]), bias, negative_slope)
+        if valid is None:
+            h = new
+        else:
+            h = torch.where(valid[t], new, h)
+            new.masked_fill_(~valid[t], 0)
+    return out, h.clone()
+
+
+@_forward.register_fake
+def _forward_fake(
+    projected: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    return torch.empty_like(projected, memory_format=torch.contiguous_format), torch.empty_like(h0)
+
+
+@torch.library.custom_op("eigenloop::simple_backward", mutates_args=())
+def _backward(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    out: Tensor,
+    projected: Tensor | None,
+    W: Tensor,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Return the gradients of projected, W, bias (empty without one) and h0."""
+    valid = valid_steps(lengths, len(out))
+    previous = previous_states(out, h0, lengths, reverse)
+    W_conj = W.conj()
+    z = grad_b = None
+    if projected is None:
+        grad_z = ACTIVATIONS[activation].derivative(out, negative_slope)
+        if valid is not None:
+            grad_z.mul_(valid)
+    else:  # complex modReLU: its derivative needs z, which one large product brings back
+        z = projected + previous @ W.mT
+        grad_z, grad_b = torch.empty_like(out), torch.empty_like(out.real)
+    if grad_out is not None and valid is not None:
+        grad_out = torch.where(valid, grad_out, 0)
+    grad_h = torch.zeros_like(h0) if grad_h_n is None else grad_h_n
+    for t in reversed(steps(len(out), reverse)):
+        if grad_out is not None:
+            grad_h = grad_h + grad_out[t]
+        if z is None or bias is None or grad_b is None:
+            grad_z[t].mul_(grad_h)
+        else:
+            grad_z[t], grad_b[t] = complex_modrelu_backward(grad_h, z[t], bias)
+            if valid is not None:
+                grad_z[t].masked_fill_(~valid[t], 0)
+                grad_b[t].masked_fill_(~valid[t], 0)
+        pulled = grad_z[t] @ W_conj
+        grad_h = pulled if valid is None else torch.where(valid[t], pulled, grad_h)
+    grad_W = grad_z.flatten(0, 1).mT @ previous.flatten(0, 1).conj()
+    if bias is None:
+        grad_bias = out.new_empty(0)
+    else:
+        grad_bias = ((out.sgn() * grad_z) if grad_b is None else grad_b).sum((0, 1))
+    return grad_z, grad_W, grad_bias, grad_h.clone()
+
+
+@_backward.register_fake
+def _backward_fake(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    out: Tensor,
+    projected: Tensor | None,
+    W: Tensor,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    grad_bias = out.new_empty(0) if bias is None else torch.empty_like(bias)
+    return torch.empty_like(out), W.new_empty(W.shape), grad_bias, h0.new_empty(h0.shape)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    projected, W, bias, h0, lengths, ctx.activation, ctx.reverse, ctx.negative_slope = inputs
+    ctx.set_materialize_grads(False)
+    # p is needed where the derivative cannot be read off the state.
+    kept = projected if projected.is_complex() and bias is not None else None
+    ctx.save_for_backward(output[0], kept, W, bias, h0, lengths)
+
+
+def _pull_back(ctx: Any, grad_out: Tensor | None, grad_h_n: Tensor | None) -> tuple[Tensor | None, ...]:
+    if grad_out is None and grad_h_n is None:
+        return (None,) * 8
+    grads = torch.ops.eigenloop.simple_backward(
+        grad_out, grad_h_n, *ctx.saved_tensors, ctx.activation, ctx.reverse, ctx.negative_slope
+    )
+    bias = ctx.saved_tensors[3]
+    return grads[0], grads[1], None if bias is None else grads[2], grads[3], None, None, None, None
+
+
+_forward.register_autograd(_pull_back, setup_context=_setup_context)
