@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from eigenloop.layers import GRU, RNN
 from eigenloop.layers.base import RecurrentLayer
@@ -48,7 +48,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"there is no model named {name!r}: {hint}The names are {', '.join(_RECIPES)}")
     recipe, layer = _RECIPES[name]
-    valid = _options_of(recipe) + _options_of(layer.__init__)
+    valid = _options_of(recipe) + _options_of(layer)
     unknown = [option for option in options if option not in valid]
     if unknown:
         raise TypeError(
@@ -59,7 +59,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
 
 def _options_of(function: Callable[..., Any]) -> list[str]:
     """List the options a recipe or layer takes, without those that a recipe decides itself."""
-    decided = ("self", "input_size", "hidden_size", "recurrent")
+    decided = ("self", "mode", "input_size", "hidden_size", "proj_size", "recurrent")
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.name not in decided and p.kind is not p.VAR_KEYWORD]
 
@@ -230,11 +230,12 @@ def _gru(input_size: int, hidden_size: int, *, generator: Generator = None, **la
     return made
 
 
-_RECIPES: dict[str, tuple[Callable[..., Any], type[Any]]] = {
+# Each name with its recipe and the layer whose options it hands on.
+_RECIPES: dict[str, tuple[Callable[..., Any], type[nn.Module]]] = {
     "rnn": (_rnn, RNN),
     "rnn-orth": (_rnn_orth, RNN),
-    "lstm": (_lstm, TorchLSTM),
-    "gru": (_gru, TorchGRU),
+    "lstm": (_lstm, nn.RNNBase),
+    "gru": (_gru, nn.RNNBase),
     "scornn": (_scornn, RNN),
     "exprnn": (_exprnn, RNN),
     "dtriv": (_dtriv, RNN),

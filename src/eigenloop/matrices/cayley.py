@@ -88,7 +88,8 @@ class ScaledCayley(OrthogonalMatrix):
         """Solve for A = (I + Q D)^-1 (I - Q D), with the present D where it serves and a better one where not."""
         signs = self.signs.double()
         eye = torch.eye(self.n, dtype=torch.float64, device=Q.device)
-        if torch.linalg.cond(eye + Q * signs) > _CONDITION:
+        # Written so that the NaN which cond returns for a zero matrix counts as bad.
+        if not torch.linalg.cond(eye + Q * signs) <= _CONDITION:
             signs = _signs_for(Q)
         rotation = Q * signs
         A = torch.linalg.solve(eye + rotation, eye - rotation)

@@ -97,11 +97,10 @@ class Schur(Matrix):
             mask = self._outside_blocks()
             entries = entries.new_zeros(triangle.triangle_size(self.n)).masked_scatter(mask, entries)
         lower = triangle.upper(entries, self.n).mT
-        diagonal = (gamma * torch.cos(theta)).repeat_interleave(2)
-        # The off-diagonals of a matrix of 2 x 2 blocks: sin in the blocks, nothing between them.
-        sine = gamma * torch.sin(theta)
-        between = torch.stack((sine, torch.zeros_like(sine)), dim=1).reshape(-1)[:-1]
-        return lower + torch.diag(diagonal) + torch.diag(between, -1) - torch.diag(between, 1)
+        cosine, sine = gamma * torch.cos(theta), gamma * torch.sin(theta)
+        blocks = torch.stack((cosine, -sine, sine, cosine), dim=1).view(-1, 2, 1, 2)
+        eye = torch.eye(self.n // 2, dtype=blocks.dtype, device=blocks.device)
+        return lower + (eye[:, None, :, None] * blocks).reshape(self.n, self.n)
 
     def exact(self) -> Tensor:
         """Compute W = P (Lambda + T) P^T."""

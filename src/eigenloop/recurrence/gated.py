@@ -184,9 +184,8 @@ def _backward(
     grad_gates, grad_c = grad_projected.split([2 * n, n], dim=-1)
     grad_product = grad_c if before else grad_c * r
     grad_W = torch.cat((_outer(grad_gates, h), _outer(grad_product, q if before else h)))
-    none = out.new_empty(0)
-    grad_bias = none if bias is None else (c.sgn() * grad_c).sum((0, 1))
-    grad_recurrent_bias = none if recurrent_bias is None else grad_product.sum((0, 1))
+    grad_bias = out.new_empty(0) if bias is None else (c.sgn() * grad_c).sum((0, 1))
+    grad_recurrent_bias = out.new_empty(0) if recurrent_bias is None else grad_product.sum((0, 1))
     return grad_projected, grad_W, grad_bias, grad_recurrent_bias, grad_h.clone()
 
 
@@ -212,12 +211,11 @@ def _backward_fake(
     reverse: bool,
     negative_slope: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    none = out.new_empty(0)
     return (
         projected.new_empty(projected.shape),
         W.new_empty(W.shape),
-        none if bias is None else bias.new_empty(bias.shape),
-        none if recurrent_bias is None else recurrent_bias.new_empty(recurrent_bias.shape),
+        out.new_empty(0 if bias is None else bias.shape),
+        out.new_empty(0 if recurrent_bias is None else recurrent_bias.shape),
         h0.new_empty(h0.shape),
     )
 

@@ -159,7 +159,7 @@ def _backward_fake(
     reverse: bool,
     negative_slope: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    grad_bias = out.new_empty(0) if bias is None else torch.empty_like(bias)
+    grad_bias = out.new_empty(0) if bias is None else bias.new_empty(bias.shape)
     return torch.empty_like(out), W.new_empty(W.shape), grad_bias, h0.new_empty(h0.shape)
 
 

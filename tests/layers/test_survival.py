@@ -1,0 +1,173 @@
+"""After a forward, a backward and a step: copying, saving, averaging, compiling, casting all work."""
+
+import copy
+import io
+import pickle
+from functools import partial
+
+import pytest
+import torch
+from comparing import relative
+from torch import nn
+from torch.optim.swa_utils import AveragedModel
+
+import eigenloop as el
+
+LAYERS = {
+    "free": partial(el.build, "rnn", 3, 8),
+    "scornn": partial(el.build, "scornn", 3, 8),
+    "exprnn": partial(el.build, "exprnn", 3, 8),
+    "dtriv": partial(el.build, "dtriv", 3, 8, rebase_every=2),
+    "nnrnn": partial(el.build, "nnrnn", 3, 8),
+    "gru": partial(el.GRU, 3, 8, constrained=("candidate", "reset"), recurrent="exponential"),
+    "bidirectional": partial(el.RNN, 3, 8, 2, bidirectional=True),
+}
+x = torch.randn(6, 2, 3)
+
+
+def train_(net: nn.Module, steps: int, optimizer: torch.optim.Optimizer | None = None) -> torch.optim.Optimizer:
+    optimizer = optimizer or torch.optim.Adam(el.optim.param_groups(net, lr=1e-2))
+    generator = torch.Generator().manual_seed(1)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        inputs = torch.randn(6, 2, 3, generator=generator).to(next(net.parameters()).dtype)
+        loss = net(inputs)[0].square().mean() + net.penalty()
+        loss.backward()
+        optimizer.step()
+    return optimizer
+
+
+def worst_defect(net: nn.Module) -> float:
+    return max(m.defect() for m in net.modules() if isinstance(m, el.matrices.Matrix))
+
+
+@pytest.fixture(params=LAYERS)
+def net(request: pytest.FixtureRequest) -> el.Model:
+    made = el.Model(LAYERS[request.param](), 4)
+    train_(made, 3)
+    made(x)[0].sum().backward()
+    return made
+
+
+def same(one: nn.Module, other: nn.Module) -> bool:
+    return torch.equal(one(x)[0], other(x)[0]) and worst_defect(other) < 1e-6
+
+
+def test_deepcopy(net: el.Model) -> None:
+    twin = copy.deepcopy(net)
+    assert same(net, twin)
+    before = net(x)[0]
+    train_(twin, 2)
+    assert torch.equal(net(x)[0], before)
+
+
+def test_pickle_and_torch_save(net: el.Model) -> None:
+    assert same(net, pickle.loads(pickle.dumps(net)))
+    file = io.BytesIO()
+    torch.save(net, file)
+    file.seek(0)
+    assert same(net, torch.load(file, weights_only=False))
+
+
+def test_strict_state_dict_reload_and_resume(net: el.Model, request: pytest.FixtureRequest) -> None:
+    other = el.Model(LAYERS[request.node.callspec.params["net"]](), 4)
+    other.load_state_dict(net.state_dict(), strict=True)
+    assert same(net, other)
+    # A resumed run goes on exactly as the uninterrupted one: optimizer state and carried buffers included.
+    first, second = (torch.optim.Adam(el.optim.param_groups(n, lr=1e-2)) for n in (net, other))
+    train_(net, 2, first)
+    other.load_state_dict(net.state_dict())
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    train_(net, 3, first)
+    train_(other, 3, second)
+    assert same(net, other)
+    assert all(torch.equal(a, b) for a, b in zip(net.state_dict().values(), other.state_dict().values(), strict=True))
+
+
+def test_averaged_model(net: el.Model) -> None:
+    average = AveragedModel(net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    optimizer = torch.optim.Adam(el.optim.param_groups(net, lr=1e-2))
+    for _ in range(3):
+        train_(net, 1, optimizer)
+        average.update_parameters(net)
+    assert average(x)[0].shape == net(x)[0].shape
+    assert worst_defect(average) < 1e-6
+
+
+def test_functional_call(net: el.Model) -> None:
+    moved = {name: p.detach() + 0.1 for name, p in net.named_parameters()}
+    out, _ = torch.func.functional_call(net, moved, (x,))
+    before = net(x)[0]
+    assert not torch.equal(out, before)
+    with torch.no_grad():
+        for name, parameter in net.named_parameters():
+            parameter.copy_(moved[name])
+    assert relative(net.eval()(x)[0], out) < 1e-6
+
+
+# Dynamo itself looks at .grad of everything where a graph is split, as dtriv's counting of steps does.
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
+@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
+def test_compile(net: el.Model, backend: str) -> None:
+    torch.compiler.reset()
+    moving = any(getattr(m, "rebase_every", None) for m in net.modules())
+    compiled = torch.compile(net, backend=backend, fullgraph=not moving)
+    net.zero_grad()
+    out, _ = compiled(x)
+    out.square().sum().backward()
+    gradients = [p.grad.clone() for p in net.parameters()]
+    net.zero_grad()
+    expected, _ = net(x)
+    expected.square().sum().backward()
+    assert relative(out, expected) < 1e-5
+    for ours, parameter in zip(gradients, net.parameters(), strict=True):
+        assert relative(ours, parameter.grad) < 1e-4
+    train_(net, 2)
+    assert relative(compiled(x)[0], net(x)[0]) < 1e-5
+
+
+def test_compile_does_not_unroll_time() -> None:
+    """One node for the recurrence whatever T is."""
+    graphs: list[torch.fx.GraphModule] = []
+
+    def keep(graph: torch.fx.GraphModule, inputs: list[torch.Tensor]):
+        graphs.append(graph)
+        return graph
+
+    torch.compiler.reset()
+    torch.compile(el.RNN(3, 8), backend=keep, fullgraph=True)(torch.randn(500, 2, 3))
+    targets = [str(node.target) for node in graphs[0].graph.nodes]
+    assert sum("eigenloop" in target for target in targets) == 1, targets
+    assert len(targets) < 100
+
+
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_autocast(net: el.Model, wrapped: bool) -> None:
+    before = net.rnn(x)[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        inputs = x.bfloat16() if wrapped else x  # what a layer under autocast hands on
+        out, _ = net.rnn(inputs)
+        W = net.rnn.recurrent_matrix()
+    assert out.dtype == W.dtype == torch.float32
+    assert relative(out, before) < (1e-1 if wrapped else 1e-6)
+    assert worst_defect(net) < 1e-6
+
+
+def test_double_after_a_step(net: el.Model) -> None:
+    before = net(x)[0]
+    net.double()
+    assert relative(net(x.double())[0], before.double()) < 1e-5
+    train_(net, 3)
+    assert worst_defect(net) < 1e-13
+    net.float()
+    train_(net, 1)
+    assert worst_defect(net) < 1e-6
+
+
+def test_bfloat16_weights(net: el.Model) -> None:
+    net.bfloat16()
+    out, _ = net(x.bfloat16())
+    out.sum().backward()
+    assert torch.isfinite(out).all()
+    assert worst_defect(net) < 0.05  # the rounding of W itself

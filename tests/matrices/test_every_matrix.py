@@ -1,0 +1,162 @@
+"""A table of matrices crossed with a table of checks: what each must do, whatever its set."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from comparing import finite_difference, relative, weighted
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenloop.matrices import Exponential, Free, Matrix, OrthogonalMatrix, ScaledCayley, Schur
+
+MATRICES: dict[str, Callable[..., Matrix]] = {
+    "free": Free,
+    "cayley": ScaledCayley,
+    "cayley, all negative": lambda n, **k: ScaledCayley(n, negative=n, **k),
+    "exponential": Exponential,
+    "exponential, haar": partial(Exponential, init="haar"),
+    "dtriv": partial(Exponential, rebase_every=1),
+    "schur exact": partial(Schur, delta=0.1),
+    "schur paper": partial(Schur, blocks="paper"),
+    "schur fixed gamma": partial(Schur, train_gamma=False),
+    "schur cayley": partial(Schur, orthogonal=ScaledCayley),
+}
+ORTHOGONAL = [name for name in MATRICES if isinstance(MATRICES[name](2), OrthogonalMatrix)]
+EVEN = [name for name in MATRICES if name.startswith("schur")]
+
+
+def moved(matrix: Matrix, size: float = 0.5) -> Matrix:
+    """Take the parameters off their start."""
+    with torch.no_grad():
+        for parameter in matrix.parameters():
+            parameter.add_(torch.randn_like(parameter), alpha=size)
+    return matrix
+
+
+@pytest.fixture(params=MATRICES)
+def name(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def test_gradient_equals_finite_differences(name: str) -> None:
+    matrix = moved(MATRICES[name](6, dtype=torch.float64)).eval()
+    weighted([matrix()]).backward()
+    for label, parameter in matrix.named_parameters():
+        numeric = finite_difference(lambda: weighted([matrix()]), parameter.data)
+        assert relative(parameter.grad, numeric) < 1e-6, label
+
+
+def test_second_derivative(name: str) -> None:
+    matrix = moved(MATRICES[name](4, dtype=torch.float64)).eval()
+    names, parameters = zip(*matrix.named_parameters(), strict=True)
+
+    def run(*values):
+        return torch.func.functional_call(matrix, dict(zip(names, values, strict=True)), ())
+
+    assert torch.autograd.gradgradcheck(run, parameters)
+
+
+@given(
+    name=st.sampled_from(sorted(MATRICES)), n=st.integers(1, 12), dtype=st.sampled_from([torch.float32, torch.float64])
+)
+def test_shape_dtype_defect_and_round_trip(name: str, n: int, dtype: torch.dtype) -> None:
+    n += n % 2 if name in EVEN else 0
+    matrix = moved(MATRICES[name](n, dtype=dtype))
+    W = matrix().detach()
+    assert W.shape == (n, n)
+    assert W.dtype == dtype
+    assert matrix.defect() < {torch.float32: 1e-6, torch.float64: 1e-13}[dtype]
+    other = MATRICES[name](n, dtype=dtype)
+    if name == "schur fixed gamma":
+        other.gamma.copy_(matrix.gamma)
+    other.assign_(W)
+    assert relative(other(), W) < {torch.float32: 1e-4, torch.float64: 1e-8}[dtype]
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.Adam, torch.optim.RMSprop])
+@pytest.mark.parametrize("rate", [1e-2, 1.0], ids=["usual rate", "rate 100 times too large"])
+@pytest.mark.parametrize(
+    ("n", "steps"),
+    [
+        (2, 2000),
+        (3, 2000),
+        (64, 2000),
+        pytest.param(190, 2000, marks=pytest.mark.slow),
+        pytest.param(512, 200, marks=pytest.mark.slow),
+    ],
+)
+@pytest.mark.parametrize("name", ["cayley", "exponential", "dtriv", "schur exact"])
+def test_the_set_survives_random_steps(name: str, n: int, steps: int, rate: float, optimizer: type) -> None:
+    if name in EVEN and n % 2:
+        with pytest.raises(ValueError, match="even"):
+            MATRICES[name](n)
+        return
+    matrix = MATRICES[name](n) if name != "dtriv" else Exponential(n, rebase_every=50)
+    moving = optimizer(matrix.parameters(), lr=rate)
+    for step in range(steps):
+        for parameter in matrix.parameters():
+            parameter.grad = torch.randn_like(parameter)
+        moving.step()
+        if name == "dtriv" or step % 100 == 0:
+            matrix()  # a training forward, where carried state would go astray
+    assert matrix.defect() <= 1e-5
+    P = matrix.orthogonal() if isinstance(matrix, Schur) else matrix()
+    gram = P.detach().double().T @ P.detach().double()
+    assert (gram - torch.eye(n)).abs().max() <= 1e-5
+
+
+def test_eval_and_no_grad_change_nothing(name: str) -> None:
+    matrix = moved(MATRICES[name](4))
+    before = {key: value.clone() for key, value in matrix.state_dict().items()}
+    with torch.no_grad():
+        matrix()
+    matrix.eval()()
+    assert all(torch.equal(before[key], value) for key, value in matrix.state_dict().items())
+
+
+@pytest.mark.parametrize("name", sorted(set(MATRICES) - {"free", "schur paper"}))
+def test_refused_assignment_changes_nothing(name: str) -> None:
+    matrix = MATRICES[name](4)
+    before = matrix().detach().clone()
+    with pytest.raises(ValueError, match=r"holds .* but the given matrix has"):
+        matrix.assign_(torch.tensor([[2.0, 1, 0, 0], [0, 1, 0, 3], [0, 0, 5, 0], [1, 0, 0, 7]]))
+    assert torch.equal(matrix(), before)
+
+
+@pytest.mark.parametrize("name", ORTHOGONAL)
+@pytest.mark.parametrize("determinant", [1, -1])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 40])
+def test_every_orthogonal_matrix_is_reached(name: str, determinant: int, n: int) -> None:
+    Q = torch.linalg.qr(torch.randn(n, n, dtype=torch.float64))[0]
+    if torch.det(Q) * determinant < 0:
+        Q[0] *= -1
+    matrix = MATRICES[name](n, dtype=torch.float64).assign_(Q)
+    assert relative(matrix(), Q) < 1e-12
+    assert relative(MATRICES[name](n).assign_(Q.float())(), Q.float()) < 1e-5
+
+
+@pytest.mark.parametrize("name", ORTHOGONAL)
+@pytest.mark.parametrize(
+    "W", [torch.eye(5), -torch.eye(5), torch.eye(5).roll(1, 0), torch.diag(torch.tensor([1.0, -1, 1, -1, -1]))]
+)
+def test_assigning_the_hard_members(name: str, W: torch.Tensor) -> None:
+    """Where I + W is singular the plain Cayley map has no preimage."""
+    assert relative(MATRICES[name](5).assign_(W)(), W) < 1e-6
+
+
+@pytest.mark.parametrize("name", ["henaff", "cayley", "haar", "identity"])
+@pytest.mark.parametrize("kind", [ScaledCayley, Exponential])
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+def test_named_starts_are_orthogonal(kind: type[Matrix], name: str, n: int) -> None:
+    assert kind(n, init=name).defect() < 1e-5
+
+
+def test_slow_parameters_are_those_of_the_orthogonal_part() -> None:
+    assert Free(4).slow_parameters() == []
+    for matrix in (ScaledCayley(4), Exponential(4)):
+        assert matrix.slow_parameters() == [matrix.skew]
+    schur = Schur(4, triangle_decay=0.1)
+    assert schur.slow_parameters() == [schur.orthogonal.skew]
+    assert schur.weight_decays() == [(schur.triangle, 0.1)]

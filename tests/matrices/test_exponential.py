@@ -1,0 +1,96 @@
+"""expRNN's map and dtriv's moving base."""
+
+import pytest
+import torch
+from comparing import relative
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenloop.matrices import Exponential
+from eigenloop.matrices.skew_exponential import skew_exponential
+from eigenloop.matrices.triangle import skew, triangle_size, upper_entries
+
+
+@given(n=st.integers(1, 20), scale=st.sampled_from([0.0, 1e-9, 1e-3, 0.3, 3.0, 50.0]), seed=st.integers(0, 999))
+def test_skew_exponential_equals_torch(n: int, scale: float, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    A = skew(scale * torch.randn(triangle_size(n), dtype=torch.float64, generator=generator), n).requires_grad_()
+    ours, theirs = skew_exponential(A), torch.matrix_exp(A)
+    assert relative(ours, theirs) < 1e-12 * (1 + scale)
+    G = torch.randn(n, n, dtype=torch.float64, generator=generator)
+    mine, other = (torch.autograd.grad(W, A, G)[0] for W in (ours, theirs))
+    assert relative(mine - mine.T, other - other.T) < 1e-9
+
+
+def test_gradient_is_the_papers_formula() -> None:
+    """F = W Lexp(-A, (W^T G - G^T W) / 2), dL/dA = F - F^T: Lezcano-Casado and Martinez-Rubio 2019, proposition 4.1."""
+    n = 6
+    matrix = Exponential(n, dtype=torch.float64)
+    with torch.no_grad():
+        matrix.skew.normal_()
+    G = torch.randn(n, n, dtype=torch.float64)
+    W = matrix()
+    W.backward(G)
+    W, A = W.detach(), skew(matrix.skew.detach(), n)
+    S = (W.T @ G - G.T @ W) / 2
+    block = torch.zeros(2 * n, 2 * n, dtype=torch.float64)
+    block[:n, :n] = block[n:, n:] = -A
+    block[:n, n:] = S
+    F = W @ torch.matrix_exp(block)[:n, n:]  # the Frechet derivative of exp at -A in the direction S
+    assert relative(matrix.skew.grad, upper_entries(F - F.T)) < 1e-9
+
+
+def step_(matrix: Exponential, gradient: torch.Tensor) -> None:
+    matrix.skew.grad = gradient.clone()
+    torch.optim.SGD([matrix.skew], lr=0.1).step()
+
+
+def test_base_moves_after_k_steps_and_w_does_not() -> None:
+    matrix = Exponential(5, rebase_every=3, dtype=torch.float64)
+    matrix()
+    for count in (1, 2):
+        step_(matrix, torch.randn_like(matrix.skew))
+        matrix()
+        assert matrix.age == count
+        assert torch.equal(matrix.base, torch.eye(5, dtype=torch.float64))
+    step_(matrix, torch.randn_like(matrix.skew))
+    with torch.no_grad():
+        before = matrix()
+    after = matrix()
+    assert relative(after, before) < 1e-13
+    assert not matrix.skew.any()
+    assert matrix.age == 0
+    assert relative(matrix.base, before) < 1e-13
+
+
+def test_the_gradient_belongs_to_the_new_base() -> None:
+    """Rebasing happens before W is built, so dL/dA is that of B exp(A) at A = 0: skew(B^T G)."""
+    matrix = Exponential(5, rebase_every=1, dtype=torch.float64)
+    matrix()
+    step_(matrix, torch.randn_like(matrix.skew))
+    matrix.skew.grad = None
+    G = torch.randn(5, 5, dtype=torch.float64)
+    matrix().backward(G)
+    K = matrix.base.T @ G
+    assert relative(matrix.skew.grad, upper_entries(K - K.T)) < 1e-9
+
+
+def test_several_forwards_before_a_step_count_once() -> None:
+    """Gradient accumulation never moves the base under a waiting gradient."""
+    matrix = Exponential(4, rebase_every=2)
+    for _ in range(5):
+        matrix().sum().backward()
+    assert matrix.age == 0
+    step_(matrix, matrix.skew.grad + 1)
+    for _ in range(5):
+        matrix()
+    assert matrix.age == 1
+
+
+@pytest.mark.parametrize("determinant", [1, -1])
+def test_assign_goes_into_the_base(determinant: int) -> None:
+    Q = torch.linalg.qr(torch.randn(4, 4, dtype=torch.float64))[0]
+    Q[0] *= torch.det(Q).sign() * determinant
+    matrix = Exponential(4, rebase_every=7, dtype=torch.float64).assign_(Q)
+    assert relative(matrix.base, Q) < 1e-14
+    assert not matrix.skew.any()

@@ -1,0 +1,117 @@
+"""Parameter groups and TensorFlow's RMSprop."""
+
+import copy
+import math
+
+import pytest
+import torch
+from comparing import relative
+
+import eigenloop as el
+
+
+def test_groups_hold_every_parameter_once() -> None:
+    net = el.Model(el.build("nnrnn", 10, 16, num_layers=2, triangle_decay=1e-4), 9)
+    groups = {group["name"]: group for group in el.optim.param_groups(net, 1e-3, 1e-5)}
+    assert {name: (group["lr"], group.get("weight_decay")) for name, group in groups.items()} == {
+        "other": (1e-3, None),
+        "recurrent": (1e-5, 0.0),
+        "decayed": (1e-3, 1e-4),
+    }
+    listed = [id(p) for group in groups.values() for p in group["params"]]
+    assert len(listed) == len(set(listed))
+    assert set(listed) == {id(p) for p in net.parameters()}
+    slow = {id(net.rnn.get_submodule(f"recurrent_l{i}").orthogonal.skew) for i in range(2)}
+    assert {id(p) for p in groups["recurrent"]["params"]} == slow
+    assert {id(p) for p in groups["decayed"]["params"]} == {
+        id(net.rnn.recurrent_l0.triangle),
+        id(net.rnn.recurrent_l1.triangle),
+    }
+
+
+def test_frozen_tied_and_plain_modules() -> None:
+    net = el.Model(el.build("scornn", 8, 8), 20, embedding=20, tied=True)
+    net.rnn.weight_ih_l0.requires_grad_(False)
+    groups = el.optim.param_groups(net, 1e-3, weight_decay=0.5)
+    assert [len(group["params"]) for group in groups] == [3, 1]
+    assert groups[0]["weight_decay"] == 0.5
+    assert math.isclose(groups[1]["lr"], 1e-4)
+    assert len(el.optim.param_groups(torch.nn.Linear(2, 2), 1e-3)) == 1
+
+
+@pytest.mark.parametrize("make", [torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, el.optim.TFRMSprop])
+def test_groups_train(make: type[torch.optim.Optimizer]) -> None:
+    net = el.Model(el.build("nnrnn", 3, 8), 2)
+    optimizer = make(el.optim.param_groups(net, 1e-2, 1e-3))
+    x, y = torch.randn(5, 4, 3), torch.randn(5, 4, 2)
+    losses = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = (net(x)[0] - y).square().mean() + net.penalty()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < losses[0]
+
+
+def by_hand(p: float, gradients: list[float], lr: float, decay: float, eps: float, momentum: float, wd: float) -> float:
+    ms, m = 1.0, 0.0
+    for g in gradients:
+        g = g + wd * p
+        ms = decay * ms + (1 - decay) * g * g
+        m = momentum * m + lr * g / math.sqrt(ms + eps)
+        p -= m
+    return p
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lr": 0.1, "decay": 0.9, "eps": 1e-10, "momentum": 0.0, "weight_decay": 0.0},
+        {"lr": 0.05, "decay": 0.5, "eps": 0.1, "momentum": 0.9, "weight_decay": 0.3},
+    ],
+)
+def test_tf_rmsprop_equals_its_formula(options: dict[str, float]) -> None:
+    p = torch.nn.Parameter(torch.tensor([0.3, -2.0], dtype=torch.float64))
+    optimizer = el.optim.TFRMSprop([p], **options)
+    gradients = torch.randn(20, 2, dtype=torch.float64)
+    start = p.tolist()
+    for g in gradients:
+        p.grad = g.clone()
+        optimizer.step()
+    expected = [
+        by_hand(
+            start[i],
+            gradients[:, i].tolist(),
+            *(options[k] for k in ("lr", "decay", "eps", "momentum", "weight_decay")),
+        )
+        for i in range(2)
+    ]
+    assert relative(p, torch.tensor(expected, dtype=torch.float64)) < 1e-12
+
+
+def test_tf_rmsprop_resumes_exactly_and_takes_closures_and_complex() -> None:
+    p = torch.nn.Parameter(torch.randn(3, dtype=torch.complex128))
+    optimizer = el.optim.TFRMSprop([p], lr=0.1)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = p.abs().square().sum()
+        loss.backward()
+        return loss
+
+    first = optimizer.step(closure)
+    twin = torch.nn.Parameter(p.detach().clone())
+    other = el.optim.TFRMSprop([twin], lr=0.5)
+    other.load_state_dict(copy.deepcopy(optimizer.state_dict()))
+    assert optimizer.step(closure) < first
+    twin.grad = p.grad.clone()
+    other.step()
+    assert torch.equal(p, twin)
+    assert not optimizer.state[p]["mean_square"].is_complex()
+
+
+@pytest.mark.parametrize("options", [{"lr": -1.0}, {"decay": 1.0}, {"eps": -1e-3}, {"momentum": -0.1}])
+def test_tf_rmsprop_refuses(options: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        el.optim.TFRMSprop([torch.nn.Parameter(torch.zeros(1))], **options)

@@ -1,0 +1,131 @@
+"""The seam itself: operators that torch can check, broken-down gradients, and what the layers never ask for."""
+
+import pytest
+import torch
+from comparing import relative
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenloop import recurrence
+
+ACTIVATION = st.sampled_from(sorted(recurrence.ACTIVATIONS))
+
+
+def draw(T: int, B: int, n: int, gates: int = 1, seed: int = 0, dtype: torch.dtype = torch.float64) -> dict:
+    g = torch.Generator().manual_seed(seed)
+
+    def normal(*shape: int, scale: float = 1.0) -> torch.Tensor:
+        return (scale * torch.randn(shape, generator=g, dtype=dtype)).requires_grad_()
+
+    return {
+        "projected": normal(T, B, gates * n),
+        "W": normal(gates * n, n, scale=n**-0.5),
+        "bias": normal(n, scale=0.3),
+        "h0": normal(B, n),
+    }
+
+
+@given(
+    T=st.integers(1, 5),
+    B=st.integers(1, 3),
+    n=st.integers(1, 4),
+    activation=ACTIVATION,
+    reverse=st.booleans(),
+    cut=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_simple_gradcheck(T: int, B: int, n: int, activation: str, reverse: bool, cut: bool, seed: int) -> None:
+    values = draw(T, B, n, seed=seed)
+    lengths = torch.randint(1, T + 1, (B,)) if cut else None
+
+    def run(projected, W, bias, h0):
+        return recurrence.simple(projected, W, bias, h0, lengths, activation, reverse)
+
+    assert torch.autograd.gradcheck(run, tuple(values.values()))
+
+
+@given(
+    T=st.integers(1, 4),
+    B=st.integers(1, 3),
+    n=st.integers(1, 3),
+    candidate=ACTIVATION,
+    reset=st.sampled_from(["before", "after"]),
+    update=st.sampled_from(["keep", "write"]),
+    reverse=st.booleans(),
+    cut=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_gated_gradcheck(T, B, n, candidate, reset, update, reverse, cut, seed) -> None:
+    values = draw(T, B, n, 3, seed)
+    inside = torch.randn(n, dtype=torch.float64).requires_grad_() if reset == "after" else None
+    lengths = torch.randint(1, T + 1, (B,)) if cut else None
+
+    def run(projected, W, bias, h0, inside):
+        return recurrence.gated(projected, W, bias, inside, h0, lengths, candidate, reset, update, reverse)
+
+    assert torch.autograd.gradcheck(run, (*values.values(), inside))
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_operators_are_well_formed(cut: bool) -> None:
+    """torch's own checks of schema, fake rule, autograd registration and compilation."""
+    lengths = torch.tensor([3, 1]) if cut else None
+    v = draw(3, 2, 4, dtype=torch.float32)
+    torch.library.opcheck(
+        torch.ops.eigenloop.simple.default,
+        (v["projected"], v["W"], v["bias"], v["h0"], lengths, "modrelu", False, 0.01),
+    )
+    v = draw(3, 2, 4, 3, dtype=torch.float32)
+    options = ("modrelu", "before", "write", True, 0.01)
+    torch.library.opcheck(
+        torch.ops.eigenloop.gated.default, (v["projected"], v["W"], v["bias"], None, v["h0"], lengths, *options)
+    )
+
+
+def test_modrelu_at_zero_and_below_threshold() -> None:
+    """sign(0) = 0: with no input the state stays 0, whatever b is; units below the threshold are cut off."""
+    h0, W = torch.zeros(1, 3), torch.eye(3)
+    bias = torch.tensor([0.5, 0.0, -0.5])
+    out, _ = recurrence.simple(torch.zeros(2, 1, 3), W, bias, h0)
+    assert not out.any()
+    out, _ = recurrence.simple(torch.tensor([[[-1.0, -0.2, 0.3]]]), W, bias, h0)
+    assert relative(out, torch.tensor([[[-1.5, -0.2, 0.0]]])) < 1e-6
+
+
+@pytest.mark.parametrize("gates", [1, 3])
+@pytest.mark.parametrize("filler", [float("nan"), float("inf")])
+def test_padding_of_the_projected_input_is_ignored(gates: int, filler: float) -> None:
+    values = draw(4, 2, 3, gates)
+    lengths = torch.tensor([4, 2])
+
+    def run(projected: torch.Tensor) -> list[torch.Tensor]:
+        leaves = [
+            projected.detach().requires_grad_(),
+            *(values[k].detach().clone().requires_grad_() for k in ("W", "bias", "h0")),
+        ]
+        p, W, bias, h0 = leaves
+        if gates == 1:
+            out, h_n = recurrence.simple(p, W, bias, h0, lengths)
+        else:
+            out, h_n = recurrence.gated(p, W, bias, None, h0, lengths, "modrelu", "before", "write")
+        return [out, h_n, *torch.autograd.grad(out.sum() + h_n.square().sum(), leaves)]
+
+    spoilt = values["projected"].detach().clone()
+    spoilt[2:, 1] = filler
+    for clean, other in zip(run(values["projected"]), run(spoilt), strict=True):
+        assert relative(other, clean) < 1e-12
+
+
+def test_unused_outputs_and_inputs_without_gradient() -> None:
+    v = draw(3, 2, 4)
+    out, _ = recurrence.simple(v["projected"].detach(), v["W"], None, v["h0"].detach())
+    (grad,) = torch.autograd.grad(out.sum(), v["W"])
+    assert torch.isfinite(grad).all()
+
+
+def test_second_derivatives_are_refused_rather_than_wrong() -> None:
+    v = draw(3, 2, 4)
+    out, _ = recurrence.simple(*v.values())
+    (grad,) = torch.autograd.grad(out.square().sum(), v["W"], create_graph=True)
+    with pytest.raises(RuntimeError, match="backward"):
+        grad.sum().backward()
