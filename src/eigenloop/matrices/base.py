@@ -117,7 +117,7 @@ class Matrix(nn.Module):
         self._held = (_versions(tensors), W)
         return W
 
-    def hold_(self, holding: bool) -> None:
+    def _hold_(self, holding: bool) -> None:
         """Begin or end keeping the built W; `eigenloop.cached` is the way to call this."""
         self._holding = holding
         self._held = None

@@ -28,10 +28,10 @@ def cached(module: nn.Module) -> Iterator[None]:
     before = [m._holding for m in matrices]
     for matrix, holding in zip(matrices, before, strict=True):
         if not holding:
-            matrix.hold_(True)
+            matrix._hold_(True)
     try:
         yield
     finally:
         for matrix, holding in zip(matrices, before, strict=True):
             if not holding:
-                matrix.hold_(False)
+                matrix._hold_(False)

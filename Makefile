@@ -1,0 +1,35 @@
+# Everything is set up by these targets themselves: a fresh machine needs python3 (3.10 or later) and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: demo test quick check bench clean
+
+## demo: train a scoRNN on the copying task, delay 200, and draw what it learned
+demo: $(VENV)/ready
+	$(BIN)/python examples/copying.py
+
+## test: lint, type-check and run all tests
+test: check
+	$(BIN)/python -m pytest -n auto -q
+
+## quick: all tests but the slow ones
+quick: $(VENV)/ready
+	$(BIN)/python -m pytest -n auto -q -m "not slow"
+
+check: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+## bench: what building W costs beside a training step
+bench: $(VENV)/ready
+	$(BIN)/python benchmarks/building.py
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
