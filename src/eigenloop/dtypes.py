@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
+from torch import Tensor
 
 _REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}
 
@@ -19,3 +22,24 @@ def real(dtype: torch.dtype) -> torch.dtype:
 def double(dtype: torch.dtype) -> torch.dtype:
     """Return float64, or complex128 for a complex dtype."""
     return torch.complex128 if dtype.is_complex else torch.float64
+
+
+def keeping_kind(convert: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Make a conversion, as nn.Module's `_apply` gets it, leave complex tensors complex and real ones real.
+
+    ``.double()`` would pass over complex tensors, ``.to(float64)`` would drop their imaginary part, and
+    ``.to(complex128)`` would make thresholds and angles complex.
+
+    >>> convert = keeping_kind(lambda t: t.to(torch.float64))
+    >>> convert(torch.ones(2) * 1j).dtype, convert(torch.ones(2)).dtype
+    (torch.complex128, torch.float64)
+    """
+
+    def converted(tensor: Tensor) -> Tensor:
+        if tensor.is_complex():
+            parts = convert(torch.view_as_real(tensor))
+            return torch.view_as_complex((parts.real if parts.is_complex() else parts).contiguous())
+        result = convert(tensor)
+        return result.real.contiguous() if result.is_complex() else result
+
+    return converted

@@ -17,6 +17,8 @@ from torch import Tensor
 __all__ = [
     "cayley",
     "cayley_skew",
+    "fill_normal_",
+    "fill_uniform_",
     "glorot_normal",
     "haar",
     "henaff",
@@ -31,6 +33,20 @@ __all__ = [
 def _uniform(size: int | tuple[int, ...], low: float, high: float, generator: torch.Generator | None) -> Tensor:
     drawn = torch.rand(size, dtype=torch.float64, device="cpu", generator=generator)
     return low + (high - low) * drawn
+
+
+@torch.no_grad()
+def fill_uniform_(tensor: Tensor, low: float, high: float, generator: torch.Generator | None = None) -> None:
+    """Fill a tensor of any device and dtype from U(low, high); real and imaginary part alike where it is complex."""
+    real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+    real.copy_(_uniform(tuple(real.shape), low, high, generator))
+
+
+@torch.no_grad()
+def fill_normal_(tensor: Tensor, deviation: float, generator: torch.Generator | None = None) -> None:
+    """Fill a real tensor of any device and dtype from N(0, deviation^2)."""
+    drawn = torch.randn(tensor.shape, dtype=torch.float64, device="cpu", generator=generator)
+    tensor.copy_(deviation * drawn)
 
 
 def _blocks(values: Tensor, n: int) -> Tensor:
@@ -115,6 +131,8 @@ def start(init: str | Tensor, n: int, generator: torch.Generator | None = None) 
     """
     if isinstance(init, Tensor):
         return init
+    if not isinstance(init, str):
+        raise TypeError(f"init is a name or an n x n tensor, got {type(init).__name__}: wrap arrays in torch.as_tensor")
     if init not in _STARTS:
         raise ValueError(f"init={init!r} is not known: choose one of {', '.join(_STARTS)}, or give an n x n tensor")
     return _STARTS[init](n, generator)

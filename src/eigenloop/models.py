@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from eigenloop import initializers
 from eigenloop.layers import GRU, RNN
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.baselines import TorchGRU, TorchLSTM
@@ -44,7 +45,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     torch.Size([128, 128])
     """
     if name not in _RECIPES:
-        near = difflib.get_close_matches(name, _RECIPES, n=1)
+        near = difflib.get_close_matches(str(name), _RECIPES, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ValueError(f"there is no model named {name!r}: {hint}The names are {', '.join(_RECIPES)}")
     recipe, layer = _RECIPES[name]
@@ -69,19 +70,16 @@ def _options_of(function: Callable[..., Any]) -> list[str]:
 
 def _draw_inputs_(layer: RecurrentLayer, deviation: Callable[[int, int], float], generator: Generator) -> None:
     """Draw every U from N(0, s^2) with s = deviation(m, n)."""
-    with torch.no_grad():
-        for name, U in layer.named_parameters():
-            if name.startswith("weight_ih"):
-                U.normal_(0.0, deviation(U.shape[1], U.shape[0]), generator=generator)
+    for name, U in layer.named_parameters():
+        if name.startswith("weight_ih"):
+            initializers.fill_normal_(U, deviation(U.shape[1], U.shape[0]), generator)
 
 
-def _draw_uniform_(layer: RecurrentLayer, prefix: str, bound: Callable[[Tensor], float], generator: Generator) -> None:
+def _draw_uniform_(layer: RecurrentLayer, prefix: str, bound: float, generator: Generator) -> None:
     """Draw the parameters whose name starts with `prefix` from U(-bound, bound)."""
-    with torch.no_grad():
-        for name, parameter in layer.named_parameters():
-            if name.startswith(prefix):
-                limit = bound(parameter)
-                parameter.uniform_(-limit, limit, generator=generator)
+    for name, parameter in layer.named_parameters():
+        if name.startswith(prefix):
+            initializers.fill_uniform_(parameter, -bound, bound, generator)
 
 
 def _glorot(m: int, n: int) -> float:
@@ -105,7 +103,7 @@ def _modrelu_rnn(
     """Make the RNN that nnRNN and expRNN share: modReLU's b ~ U(-0.01, 0.01)."""
     rnn = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
     if rnn.nonlinearity == "modrelu":
-        _draw_uniform_(rnn, "bias_l", lambda b: 0.01, generator)
+        _draw_uniform_(rnn, "bias_l", 0.01, generator)
     return rnn
 
 
@@ -147,7 +145,7 @@ def _scornn(
     """scoRNN: U ~ U(-0.01, 0.01), b = 0, negative = n // 2 (Helfrich et al. 2018, section 5)."""
     matrix = partial(ScaledCayley, negative=negative, init=init, generator=generator)
     rnn = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
-    _draw_uniform_(rnn, "weight_ih", lambda U: 0.01, generator)
+    _draw_uniform_(rnn, "weight_ih", 0.01, generator)
     return rnn
 
 
@@ -195,7 +193,10 @@ def _nnrnn(
     generator: Generator = None,
     **layer: Any,
 ) -> RNN:
-    """nnRNN: U Glorot normal, P by the exponential map; delta and decay of the copying task (Table 2)."""
+    """nnRNN: U Glorot normal, P by the exponential map; delta and decay of the copying task (supplement, Table 2).
+
+    `init` starts P; the eigenvalues start on the unit circle at theta ~ U(0, 2 pi).
+    """
     matrix = partial(
         Schur,
         orthogonal=orthogonal or partial(Exponential, init=init, generator=generator),
@@ -214,9 +215,8 @@ def _torch_baseline(kind: type[Any], input_size: int, hidden_size: int, generato
     made = kind(input_size, hidden_size, **layer)
     if generator is not None:
         bound = 1 / math.sqrt(hidden_size)
-        with torch.no_grad():
-            for parameter in made.parameters():
-                parameter.uniform_(-bound, bound, generator=generator)
+        for parameter in made.parameters():
+            initializers.fill_uniform_(parameter, -bound, bound, generator)
     return made
 
 

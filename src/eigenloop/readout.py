@@ -46,6 +46,11 @@ class Model(nn.Module):
         super().__init__()
         if complex_readout not in ("real", "both"):
             raise ValueError(f"complex_readout={complex_readout!r} is not known: choose 'real' or 'both'")
+        if not isinstance(rnn, (RecurrentLayer, TorchLSTM, TorchGRU)):
+            raise TypeError(
+                f"Model takes el.RNN, el.GRU or what el.build makes, got {type(rnn).__name__}: for torch's own layers "
+                "use el.build('lstm', ...) or el.build('gru', ...)"
+            )
         weight: Tensor = rnn.weight_ih_l0  # type: ignore[assignment]
         real = dtypes.real(weight.dtype)
         self.rnn, self.last, self.complex_readout = rnn, last, complex_readout
@@ -53,6 +58,9 @@ class Model(nn.Module):
         self.embedding = (
             None if embedding is None else nn.Embedding(embedding, rnn.input_size, device=weight.device, dtype=real)
         )
+        if self.embedding is not None:
+            # nnRNN's and AWD-LSTM's; torch's N(0, 1) starts a tied read-out far above the uniform guess.
+            nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         self.readout = nn.Linear(features, output_size, device=weight.device, dtype=real)
         if tied:
             self._tie(features, output_size)

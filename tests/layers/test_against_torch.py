@@ -181,3 +181,27 @@ def test_a_matrix_outside_the_set_is_refused_and_nothing_changes() -> None:
 def test_what_torch_lacks_is_said(layer: el.RNN | el.GRU, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         layer.torch_state_dict()
+
+
+def test_assigning_a_dict_takes_over_its_dtype() -> None:
+    ours = el.RNN(3, 8, nonlinearity="tanh", recurrent="free")
+    theirs = torch.nn.RNN(3, 8, dtype=torch.float64)
+    ours.load_state_dict(theirs.state_dict(), assign=True)
+    x = torch.randn(4, 2, 3, dtype=torch.float64)
+    assert relative(ours(x)[0], theirs(x)[0]) < 1e-12
+
+
+def test_two_matrices_for_one_cell_are_reported() -> None:
+    ours = el.RNN(3, 8, nonlinearity="tanh", recurrent="free")
+    with pytest.raises(RuntimeError, match=r"Unexpected key.*weight_hh_l0"):
+        ours.load_state_dict({**ours.state_dict(), **ours.torch_state_dict()})
+
+
+def test_an_emitted_dict_is_a_snapshot() -> None:
+    ours = el.GRU(3, 4)
+    emitted = ours.torch_state_dict()
+    before = {name: value.clone() for name, value in emitted.items()}
+    with torch.no_grad():
+        for parameter in ours.parameters():
+            parameter.add_(1)
+    assert all(torch.equal(before[name], value) for name, value in emitted.items())

@@ -186,3 +186,13 @@ def test_repr_shows_what_differs_from_the_defaults() -> None:
     assert repr(el.RNN(3, 5)).startswith("RNN(\n  3, 5\n")
     assert "num_layers=2, nonlinearity='relu', bidirectional=True" in repr(el.RNN(3, 4, 2, "relu", bidirectional=True))
     assert "reset='before', update='write'" in repr(el.GRU(3, 4, reset="before", update="write"))
+
+
+def test_a_seed_means_the_same_in_every_dtype() -> None:
+    for name in el.models.NAMES:
+        made = [
+            el.build(name, 3, 8, dtype=d, generator=torch.Generator().manual_seed(3))
+            for d in (torch.float32, torch.float64)
+        ]
+        for (label, single), double in zip(made[0].state_dict().items(), made[1].state_dict().values(), strict=True):
+            assert relative(single.double(), double.double()) < 1e-6, (name, label)

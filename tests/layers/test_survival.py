@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from comparing import relative
 from torch import nn
 from torch.optim.swa_utils import AveragedModel
@@ -171,3 +172,85 @@ def test_bfloat16_weights(net: el.Model) -> None:
     out.sum().backward()
     assert torch.isfinite(out).all()
     assert worst_defect(net) < 0.05  # the rounding of W itself
+
+
+def test_activation_checkpointing(net: el.Model) -> None:
+    net.zero_grad()
+    torch.utils.checkpoint.checkpoint(lambda inputs: net(inputs)[0], x, use_reentrant=False).sum().backward()
+    gradients = [p.grad.clone() for p in net.parameters()]
+    net.zero_grad()
+    net(x)[0].sum().backward()
+    for ours, parameter in zip(gradients, net.parameters(), strict=True):
+        assert relative(ours, parameter.grad) < 1e-5
+
+
+@pytest.mark.parametrize("name", ["scornn", "exprnn", "nnrnn"])
+def test_an_average_of_parameters_stays_near_the_network(name: str) -> None:
+    model = el.Model(LAYERS[name](), 4)
+    average = AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    for _ in range(8):
+        train_(model, 1, optimizer)
+        average.update_parameters(model)
+        assert (average.module.rnn.recurrent_matrix() - model.rnn.recurrent_matrix()).abs().max() < 1e-2
+
+
+def test_averaged_buffers_keep_the_set() -> None:
+    model = el.build("dtriv", 3, 8, rebase_every=2)
+    average = AveragedModel(model, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5), use_buffers=True)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    for _ in range(6):
+        train_(model, 1, optimizer)
+        average.update_parameters(model)
+    assert worst_defect(average) < 1e-6
+
+
+def test_float32_checkpoint_in_a_float64_network() -> None:
+    single, double = (el.build("exprnn", 3, 8, init="haar", dtype=dtype) for dtype in (torch.float32, torch.float64))
+    double.load_state_dict(single.state_dict())
+    assert worst_defect(double) < 1e-13
+
+
+def test_bfloat16_network_loads_its_own_dict() -> None:
+    rnn = el.RNN(4, 64, nonlinearity="tanh").bfloat16()
+    rnn.load_state_dict(rnn.torch_state_dict())
+
+
+def test_frozen_matrices_are_left_alone() -> None:
+    rnn = el.build("dtriv", 3, 8, rebase_every=1).requires_grad_(False)
+    with torch.no_grad():
+        rnn.recurrent_l0.skew.add_(0.1)
+    before = rnn.recurrent_l0.skew.clone()
+    rnn(x.clone().requires_grad_())
+    assert torch.equal(rnn.recurrent_l0.skew, before)
+
+
+@pytest.mark.filterwarnings("ignore:Complex modules are a new feature")
+@pytest.mark.parametrize("convert", ["double", "to real", "to complex"])
+def test_complex_networks_change_precision(convert: str) -> None:
+    rnn = el.RNN(3, 6, recurrent=partial(el.matrices.Free, init="haar", dtype=torch.complex64))
+    before = rnn(x)[0]
+    target = {
+        "double": nn.Module.double,
+        "to real": lambda m: m.to(torch.float64),
+        "to complex": lambda m: m.to(torch.complex128),
+    }
+    target[convert](rnn)
+    assert rnn.bias_l0.dtype == torch.float64
+    assert rnn.weight_ih_l0.dtype == rnn.recurrent_matrix().dtype == torch.complex128
+    out, _ = rnn(x.double())
+    out.abs().sum().backward()
+    assert relative(out, before) < 1e-5
+
+
+def test_initial_state_under_autocast() -> None:
+    rnn = el.RNN(3, 8)
+    with torch.autocast("cpu", torch.bfloat16):
+        out, _ = rnn(x, torch.zeros(1, 2, 8, dtype=torch.bfloat16))
+    assert out.dtype == torch.float32
+
+
+def test_meta_device_has_shapes() -> None:
+    out, h_n = el.RNN(3, 8, recurrent="free", device="meta")(x.to("meta"))
+    assert out.shape == (6, 2, 8)
+    assert h_n.shape == (1, 2, 8)

@@ -111,3 +111,48 @@ def test_nesting_copying_and_errors_leave_nothing_behind(builds: list[str]) -> N
         assert not getattr(module, "_holding", False)
         assert getattr(module, "_held", None) is None
     assert torch.equal(twin(x)[0], net(x)[0])
+
+
+def test_gradient_accumulation_inside() -> None:
+    rnn = el.build("scornn", 3, 8)
+    x = torch.randn(4, 2, 3)
+    with el.cached(rnn):
+        for _ in range(2):
+            rnn(x)[0].sum().backward()
+    twice = rnn.recurrent_l0.skew.grad.clone()
+    rnn.zero_grad()
+    rnn(x)[0].sum().backward()
+    assert relative(twice, 2 * rnn.recurrent_l0.skew.grad) < 1e-6
+
+
+@pytest.mark.parametrize("change", ["data in place", "data replaced", "functional_call", "load_state_dict"])
+def test_every_way_of_changing_a_parameter_is_seen(change: str) -> None:
+    rnn = el.build("scornn", 3, 8).eval()
+    x, skew = torch.randn(4, 2, 3), rnn.recurrent_l0.skew
+
+    def run(k: int) -> torch.Tensor:
+        moved = skew.detach() * 0 + k
+        if change == "functional_call":
+            return torch.func.functional_call(rnn, {"recurrent_l0.skew": moved}, (x,))[0]
+        if change == "data in place":
+            skew.data.copy_(moved)
+        elif change == "data replaced":
+            skew.data = moved
+        else:
+            rnn.load_state_dict({**rnn.state_dict(), "recurrent_l0.skew": moved})
+        return rnn(x)[0]
+
+    with torch.no_grad():
+        with el.cached(rnn):
+            inside = [run(k) for k in range(4)]
+        outside = [run(k) for k in range(4)]
+    for mine, other in zip(inside, outside, strict=True):
+        assert torch.equal(mine, other)
+
+
+def test_the_held_w_is_not_handed_out() -> None:
+    rnn = el.RNN(3, 8).eval()
+    with torch.no_grad(), el.cached(rnn):
+        before = rnn.recurrent_matrix()
+        rnn.recurrent_matrix().zero_()
+        assert torch.equal(rnn.recurrent_matrix(), before)

@@ -159,4 +159,33 @@ def test_slow_parameters_are_those_of_the_orthogonal_part() -> None:
         assert matrix.slow_parameters() == [matrix.skew]
     schur = Schur(4, triangle_decay=0.1)
     assert schur.slow_parameters() == [schur.orthogonal.skew]
-    assert schur.weight_decays() == [(schur.triangle, 0.1)]
+    expected = [(schur.gamma, 0.0), (schur.theta, 0.0), (schur.triangle, 0.1)]
+    assert all(a is b and rate == own for (a, rate), (b, own) in zip(schur.weight_decays(), expected, strict=True))
+
+
+def test_large_finite_entries_are_no_alarm() -> None:
+    assert torch.isfinite(Free(4, init=torch.full((4, 4), 1e38))()).all()
+
+
+@pytest.mark.parametrize("value", [3e38, torch.inf, torch.nan])
+@pytest.mark.parametrize("name", ["cayley", "exponential", "dtriv", "schur exact"])
+def test_parameters_that_overflow_are_named(name: str, value: float) -> None:
+    matrix = MATRICES[name](4)
+    with torch.no_grad():
+        for parameter in matrix.parameters():
+            parameter.fill_(value)
+    if name == "cayley" and value == 3e38:
+        assert torch.isfinite(matrix()).all()
+    else:
+        with pytest.raises(RuntimeError, match="holds NaN or inf"):
+            matrix()
+
+
+def test_tolerance_of_a_small_matrix_is_small() -> None:
+    with pytest.raises(ValueError, match="deviates"):
+        Schur(4, dtype=torch.float64).assign_(1e-5 * torch.randn(4, 4, dtype=torch.float64))
+
+
+def test_incomplete_subclasses_are_refused() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Matrix(3)

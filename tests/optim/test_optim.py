@@ -16,14 +16,15 @@ def test_groups_hold_every_parameter_once() -> None:
     assert {name: (group["lr"], group.get("weight_decay")) for name, group in groups.items()} == {
         "other": (1e-3, None),
         "recurrent": (1e-5, 0.0),
-        "decayed": (1e-3, 1e-4),
+        "decay 0": (1e-3, 0.0),
+        "decay 0.0001": (1e-3, 1e-4),
     }
     listed = [id(p) for group in groups.values() for p in group["params"]]
     assert len(listed) == len(set(listed))
     assert set(listed) == {id(p) for p in net.parameters()}
     slow = {id(net.rnn.get_submodule(f"recurrent_l{i}").orthogonal.skew) for i in range(2)}
     assert {id(p) for p in groups["recurrent"]["params"]} == slow
-    assert {id(p) for p in groups["decayed"]["params"]} == {
+    assert {id(p) for p in groups["decay 0.0001"]["params"]} == {
         id(net.rnn.recurrent_l0.triangle),
         id(net.rnn.recurrent_l1.triangle),
     }
@@ -115,3 +116,24 @@ def test_tf_rmsprop_resumes_exactly_and_takes_closures_and_complex() -> None:
 def test_tf_rmsprop_refuses(options: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         el.optim.TFRMSprop([torch.nn.Parameter(torch.zeros(1))], **options)
+
+
+def test_momentum_may_be_switched_on_later() -> None:
+    p = torch.nn.Parameter(torch.ones(2))
+    optimizer = el.optim.TFRMSprop([p], lr=0.1)
+    for momentum in (0.0, 0.9):
+        optimizer.param_groups[0]["momentum"] = momentum
+        p.grad = torch.ones(2)
+        optimizer.step()
+    assert torch.equal(optimizer.state[p]["momentum_buffer"], torch.full((2,), 0.1))
+
+
+def test_decay_does_not_reach_a_constrained_matrix() -> None:
+    net = el.Model(el.build("nnrnn", 3, 8, triangle_decay=0.0), 2)
+    decayed = [
+        p
+        for group in el.optim.param_groups(net, 1e-3, weight_decay=0.1)
+        if group["weight_decay"]
+        for p in group["params"]
+    ]
+    assert not {id(p) for p in decayed} & {id(p) for p in net.rnn.recurrent_l0.parameters()}

@@ -71,6 +71,7 @@ def test_operators_are_well_formed(cut: bool) -> None:
     """torch's own checks of schema, fake rule, autograd registration and compilation."""
     lengths = torch.tensor([3, 1]) if cut else None
     v = draw(3, 2, 4, dtype=torch.float32)
+    v["h0"] = v["h0"].detach().t().contiguous().t().requires_grad_()  # a state whose memory lies the other way
     torch.library.opcheck(
         torch.ops.eigenloop.simple.default,
         (v["projected"], v["W"], v["bias"], v["h0"], lengths, "modrelu", False, 0.01),
@@ -123,9 +124,43 @@ def test_unused_outputs_and_inputs_without_gradient() -> None:
     assert torch.isfinite(grad).all()
 
 
+@pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
+def test_forward_mode_is_refused_rather_than_zero() -> None:
+    v = {name: value.detach() for name, value in draw(3, 2, 4).items()}
+    with pytest.raises(RuntimeError, match=r"jvp|forward mode"):
+        torch.func.jvp(
+            lambda p: recurrence.simple(p, v["W"], v["bias"], v["h0"])[0], (v["projected"],), (v["projected"],)
+        )
+
+
+@pytest.mark.filterwarnings("ignore:There is a performance drop because we have not yet implemented the batching rule")
+@pytest.mark.parametrize("gates", [1, 3])
+def test_torch_func(gates: int) -> None:
+    v = draw(3, 2, 4, gates)
+
+    def loss(projected: torch.Tensor) -> torch.Tensor:
+        if gates == 1:
+            return recurrence.simple(projected, v["W"], v["bias"], v["h0"])[0].square().sum()
+        return recurrence.gated(projected, v["W"], None, None, v["h0"])[0].square().sum()
+
+    leaf = v["projected"]
+    (expected,) = torch.autograd.grad(loss(leaf), leaf)
+    assert relative(torch.func.grad(loss)(leaf.detach()), expected) < 1e-12
+    assert relative(torch.func.jacrev(loss)(leaf.detach()), expected) < 1e-12
+
+
+def test_complex_modrelu_at_zero_has_a_finite_gradient() -> None:
+    p = torch.zeros(2, 1, 3, dtype=torch.complex64, requires_grad=True)
+    bias = torch.full((3,), 5.0, requires_grad=True)
+    out, _ = recurrence.simple(p, torch.eye(3, dtype=torch.complex64), bias, torch.zeros(1, 3, dtype=torch.complex64))
+    out.abs().sum().backward()
+    assert torch.isfinite(p.grad).all()
+    assert torch.isfinite(bias.grad).all()
+
+
 def test_second_derivatives_are_refused_rather_than_wrong() -> None:
     v = draw(3, 2, 4)
     out, _ = recurrence.simple(*v.values())
     (grad,) = torch.autograd.grad(out.square().sum(), v["W"], create_graph=True)
-    with pytest.raises(RuntimeError, match="backward"):
+    with pytest.raises(RuntimeError, match="first derivatives only"):
         grad.sum().backward()

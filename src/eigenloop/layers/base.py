@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
-from eigenloop import dtypes
+from eigenloop import dtypes, initializers
 from eigenloop.layers import options
 from eigenloop.layers.sequences import Lengths, arrange
 from eigenloop.layers.states import State, join_state, split_state
 from eigenloop.matrices import Matrix
+from eigenloop.matrices.base import full_precision
 
 
 class RecurrentLayer(nn.Module):
@@ -58,8 +60,8 @@ class RecurrentLayer(nn.Module):
         """Build a cell's recurrent matrix as torch's ``weight_hh`` holds it."""
 
     @abstractmethod
-    def _from_weight_hh(self, cell: str, weight: Tensor) -> nn.Module:
-        """Return a copy of a cell's matrices that builds torch's ``weight_hh``."""
+    def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
+        """Set a cell's matrices so that they build torch's ``weight_hh``."""
 
     @abstractmethod
     def _difference_from_torch(self) -> str | None:
@@ -99,8 +101,7 @@ class RecurrentLayer(nn.Module):
             for name in ("weight_ih", "bias_ih", "bias_hh"):
                 parameter = getattr(self, name + cell, None)
                 if parameter is not None:
-                    real = torch.view_as_real(parameter) if parameter.is_complex() else parameter
-                    real.uniform_(-bound, bound, generator=generator)
+                    initializers.fill_uniform_(parameter, -bound, bound, generator)
             for name in ("bias", "h0"):
                 if hasattr(self, name + cell):
                     getattr(self, name + cell).zero_()
@@ -119,6 +120,16 @@ class RecurrentLayer(nn.Module):
         for _, _, cell in self._cells():
             found = getattr(self, f"recurrent{cell}")
             yield from ([found] if isinstance(found, Matrix) else found.values())
+
+    @property
+    def _state_dtype(self) -> torch.dtype:
+        """The dtype of the state, complex if W is."""
+        return next(self._matrices()).dtype
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> RecurrentLayer:
+        """Convert parameters, complex ones to complex and real ones to real."""
+        super()._apply(dtypes.keeping_kind(fn), recurse)
+        return self
 
     def penalty(self) -> Tensor:
         """Return the sum of what the matrices' papers add to the loss; zero for most."""
@@ -151,7 +162,7 @@ class RecurrentLayer(nn.Module):
         initial = self._initial(hx, x.shape[1], batch.batched)
         final: list[Tensor] = []
         outs: list[Tensor] = []
-        with torch.autocast(x.device.type, enabled=False):
+        with full_precision(x.device):
             for (layer, reverse, cell), h0 in zip(self._cells(), initial, strict=True):
                 if layer > 0 and not reverse:
                     x = nn.functional.dropout(_joined(outs), self.dropout, self.training)
@@ -163,38 +174,35 @@ class RecurrentLayer(nn.Module):
         return batch.restore(_joined(outs)), join_state(final, self._directions, uniform, batch.batched)
 
     def _checked(self, x: Tensor) -> Tensor:
-        name, dtype = type(self).__name__, self.weight_ih_l0.dtype
+        name, dtype = type(self).__name__, self._state_dtype
         if x.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"the last dimension of the input is {x.shape[-1]}, but this {name} was built with "
                 f"input_size={self.input_size}: give it (..., {self.input_size}) or build it with "
                 f"input_size={x.shape[-1]}"
             )
-        if x.is_floating_point() and torch.is_autocast_enabled(x.device.type):
-            x = x.to(
-                dtypes.real(dtype)
-            )  # a layer before this one may have run in autocast's precision; this one does not
+        return self._converted(x, f"the input of this {name}", f"input.to({dtypes.real(dtype)})")
+
+    def _converted(self, x: Tensor, what: str, fix: str) -> Tensor:
+        """Bring a tensor to the dtype of the state; refuse one of another precision, except under autocast."""
+        dtype = self._state_dtype
+        if x.is_floating_point() and _autocast(x.device):
+            return x.to(dtype)  # what came before may have run in autocast's precision; this layer does not
         if x.dtype not in (dtype, dtypes.real(dtype)):
-            raise ValueError(
-                f"the input is {x.dtype} and the weights of this {name} are {dtype}: convert the input with "
-                f"input.to({dtype}), or the layer with .to({x.dtype})"
-            )
+            other = f", or the layer with .to({dtypes.real(x.dtype)})" if x.is_floating_point() else ""
+            raise ValueError(f"{what} is {x.dtype} and its weights are {dtype}: convert it with {fix}{other}")
         return x.to(dtype)
 
     def _initial(self, hx: State | None, batch: int, batched: bool) -> Sequence[Tensor]:
-        weight = self.weight_ih_l0
+        dtype, device = self._state_dtype, next(self._matrices()).device
         if hx is not None:
             uniform = isinstance(self.hidden_size, int)
             parts = split_state(hx, self.hidden_sizes, self._directions, uniform, batch, batched)
-            if any(h.dtype not in (weight.dtype, dtypes.real(weight.dtype)) for h in parts):
-                raise ValueError(
-                    f"the initial state is {parts[0].dtype} and the weights are {weight.dtype}: "
-                    f"convert it with hx.to({weight.dtype})"
-                )
-            return [h.to(weight.dtype) for h in parts]
+            return [self._converted(h, "the initial state", f"hx.to({dtype})") for h in parts]
         if self.train_initial_state:
             return [getattr(self, f"h0{cell}").expand(batch, -1) for _, _, cell in self._cells()]
-        return [weight.new_zeros(batch, self.hidden_sizes[layer]) for layer, _, _ in self._cells()]
+        sizes = (self.hidden_sizes[layer] for layer, _, _ in self._cells())
+        return [torch.zeros(batch, n, dtype=dtype, device=device) for n in sizes]
 
     # ---------------------------------------------------------------- torch's state_dict
 
@@ -212,11 +220,10 @@ class RecurrentLayer(nn.Module):
         result = {}
         with torch.no_grad():
             for _, _, cell in self._cells():
-                result[f"weight_ih{cell}"] = getattr(self, f"weight_ih{cell}").detach()
-                result[f"weight_hh{cell}"] = self._weight_hh(cell).detach()
-                if self.bias:
-                    result[f"bias_ih{cell}"] = getattr(self, f"bias_ih{cell}").detach()
-                    result[f"bias_hh{cell}"] = getattr(self, f"bias_hh{cell}").detach()
+                result[f"weight_ih{cell}"] = getattr(self, f"weight_ih{cell}").detach().clone()
+                result[f"weight_hh{cell}"] = self._weight_hh(cell).detach().clone()
+                for name in ("bias_ih", "bias_hh") * bool(self.bias):
+                    result[name + cell] = getattr(self, name + cell).detach().clone()
         return result
 
     def _load_from_state_dict(
@@ -231,11 +238,15 @@ class RecurrentLayer(nn.Module):
     ) -> None:
         """Load torch's own dict too: ``weight_hh_l0`` goes through `assign_` and becomes ``recurrent_l0.*``."""
         for _, _, cell in self._cells():
-            weight = state_dict.pop(f"{prefix}weight_hh{cell}", None)
-            if weight is None:
+            theirs, ours = f"{prefix}weight_hh{cell}", f"{prefix}recurrent{cell}."
+            if theirs not in state_dict or any(key.startswith(ours) for key in state_dict):
                 continue
+            weight = state_dict.pop(theirs)
             try:
-                found = self._from_weight_hh(cell, weight)
+                found = copy.deepcopy(getattr(self, f"recurrent{cell}"))
+                if local_metadata.get("assign_to_params_buffers") and isinstance(weight, Tensor):
+                    found = found.to(weight.device, weight.dtype)
+                self._assign_weight_hh(found, weight)
             except (ValueError, TypeError) as error:
                 error_msgs.append(f"{prefix}weight_hh{cell}: {error}")
                 found = getattr(self, f"recurrent{cell}")
@@ -260,6 +271,10 @@ class RecurrentLayer(nn.Module):
             shown.append(f"num_layers={self.num_layers}")
         shown += [f"{k}={getattr(self, k)!r}" for k, v in defaults.items() if getattr(self, k) != v]
         return ", ".join(shown)
+
+
+def _autocast(device: torch.device) -> bool:
+    return device.type != "meta" and torch.is_autocast_enabled(device.type)
 
 
 def _joined(directions: list[Tensor]) -> Tensor:

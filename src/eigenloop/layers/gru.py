@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 
 import torch
@@ -36,7 +35,7 @@ class Gates(nn.Module):
 class GRU(RecurrentLayer):
     """A gated recurrence, each of whose three matrices is constrained or free; by default torch.nn.GRU's equations.
 
-    The equations stand in `eigenloop.recurrence.gated`. NC-GRU (Mucllari et al. 2022, eq. 16 to 19) is
+    The equations stand in `eigenloop.recurrence.gated`. NC-GRU (Mucllari et al. 2022, eq. 19) is
     ``candidate="modrelu", reset="before", update="write"``; GORU (Jing et al. 2019) has ``reset="after"`` and
     ``update="keep"``.
 
@@ -98,6 +97,7 @@ class GRU(RecurrentLayer):
         options.one_of("candidate", candidate, recurrence.ACTIVATIONS)
         options.one_of("reset", reset, ("before", "after"))
         options.one_of("update", update, ("keep", "write"))
+        options.check_slope(negative_slope)
         self.constrained = (constrained,) if isinstance(constrained, str) else tuple(constrained)
         for gate in self.constrained:
             options.one_of("constrained gate", gate, GATES)
@@ -120,7 +120,7 @@ class GRU(RecurrentLayer):
 
     def _add_cell(self, cell: str, m: int, n: int, device: torch.device | str | None, real: torch.dtype) -> None:
         shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {f"weight_ih{cell}": ((3 * n, m), real)}
-        for name in (("bias",) if self.candidate == "modrelu" else ("bias_ih", "bias_hh")) * self.bias:
+        for name in (("bias",) if self.candidate == "modrelu" else ("bias_ih", "bias_hh")) * bool(self.bias):
             shapes[name + cell] = ((3 * n,), real)
         if self.train_initial_state:
             shapes[f"h0{cell}"] = ((n,), real)
@@ -161,23 +161,24 @@ class GRU(RecurrentLayer):
         """Build the dense recurrent matrix of one gate of one layer and direction: (n, n)."""
         options.one_of("gate", gate, GATES)
         W: Tensor = getattr(getattr(self, f"recurrent{self._cell_name(layer, reverse)}"), gate)()
-        return W
+        return W.clone()
 
     def _weight_hh(self, cell: str) -> Tensor:
         W: Tensor = getattr(self, f"recurrent{cell}")()
         return W
 
-    def _from_weight_hh(self, cell: str, weight: Tensor) -> nn.Module:
-        gates: Gates = copy.deepcopy(getattr(self, f"recurrent{cell}"))
-        n = gates.candidate.n
+    def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
+        assert isinstance(matrices, Gates)
+        n = matrices.candidate.n
+        if not isinstance(weight, Tensor):
+            raise TypeError(f"a tensor is needed there, got {type(weight).__name__}")
         if weight.shape != (3 * n, n):
             raise ValueError(f"a GRU of hidden_size {n} has a {3 * n} x {n} matrix there, got {tuple(weight.shape)}")
-        for gate, matrix, W in zip(GATES, gates.values(), weight.chunk(3), strict=True):
+        for gate, matrix, W in zip(GATES, matrices.values(), weight.chunk(3), strict=True):
             try:
                 matrix.assign_(W)
             except ValueError as error:
                 raise ValueError(f"{gate} gate: {error}") from error
-        return gates
 
     def _difference_from_torch(self) -> str | None:
         ours = (self.candidate, self.reset, self.update)
@@ -189,4 +190,5 @@ class GRU(RecurrentLayer):
 
     def extra_repr(self) -> str:
         """Show the sizes and what differs from the defaults."""
-        return self._shown({"constrained": ("candidate",), "candidate": "tanh", "reset": "after", "update": "keep"})
+        defaults = {"constrained": ("candidate",), "candidate": "tanh", "reset": "after", "update": "keep"}
+        return self._shown({**defaults, "negative_slope": 0.01})

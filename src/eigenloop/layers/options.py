@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 
 import torch
-from torch import Tensor
 
 from eigenloop import matrices
 from eigenloop.matrices import Matrix
+from eigenloop.matrices.base import made_by
 
 Recurrent = str | Callable[[int], Matrix]
 
@@ -86,15 +86,11 @@ def make_matrix(
         one_of("recurrent", recurrent, matrices.NAMES)
         matrix: Matrix = matrices.NAMES[recurrent](n, generator=generator)
     else:
-        matrix = recurrent(n)
-    if not isinstance(matrix, Matrix):
-        raise TypeError(f"recurrent is a name or makes an eigenloop Matrix of size n, got {type(matrix).__name__}")
-    if matrix.n != n:
-        raise ValueError(f"recurrent made a matrix of size {matrix.n} for a layer of hidden_size {n}")
+        matrix = made_by(recurrent, "recurrent", n)
+    return matrix.to(device=device, dtype=dtype)
 
-    def place(tensor: Tensor) -> Tensor:
-        if tensor.is_complex():
-            return tensor.to(device, dtype.to_complex())
-        return tensor.to(device, dtype) if tensor.is_floating_point() else tensor.to(device)
 
-    return matrix._apply(place)
+def check_slope(negative_slope: float) -> None:
+    """Refuse slopes from which the sign of the argument could not be read off the value."""
+    if not negative_slope > 0:
+        raise ValueError(f"negative_slope, leaky_relu's slope below zero, must be positive, got {negative_slope}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 
 import torch
@@ -69,6 +68,7 @@ class RNN(RecurrentLayer):
             train_initial_state,
         )
         options.one_of("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
+        options.check_slope(negative_slope)
         self.nonlinearity, self.input_bias, self.negative_slope = nonlinearity, input_bias, negative_slope
         real = options.real_dtype(dtype)
         for layer, _, cell in self._cells():
@@ -129,16 +129,15 @@ class RNN(RecurrentLayer):
 
     def recurrent_matrix(self, layer: int = 0, reverse: bool = False) -> Tensor:
         """Build the dense W in h' = f(W h + U x) of one layer and direction: (n, n)."""
-        W: Tensor = getattr(self, f"recurrent{self._cell_name(layer, reverse)}")()
-        return W
+        return self._weight_hh(self._cell_name(layer, reverse)).clone()
 
     def _weight_hh(self, cell: str) -> Tensor:
         W: Tensor = getattr(self, f"recurrent{cell}")()
         return W
 
-    def _from_weight_hh(self, cell: str, weight: Tensor) -> nn.Module:
-        matrix: Matrix = copy.deepcopy(getattr(self, f"recurrent{cell}"))
-        return matrix.assign_(weight)
+    def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
+        assert isinstance(matrices, Matrix)
+        matrices.assign_(weight)
 
     def _difference_from_torch(self) -> str | None:
         if self.nonlinearity not in ("tanh", "relu"):
@@ -151,4 +150,4 @@ class RNN(RecurrentLayer):
 
     def extra_repr(self) -> str:
         """Show the sizes and what differs from the defaults."""
-        return self._shown({"nonlinearity": "modrelu", "input_bias": False})
+        return self._shown({"nonlinearity": "modrelu", "input_bias": False, "negative_slope": 0.01})

@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
+from eigenloop.recurrence.time import valid_steps
+
 Lengths = Tensor | Sequence[int]
 
 
@@ -50,14 +52,13 @@ def arrange(x: Tensor | PackedSequence, lengths: Lengths | None, batch_first: bo
     checked = None if lengths is None else _check_lengths(lengths, x)
     if checked is not None:
         # Zeros in the padding: whatever stands there, NaN included, would reach the gradient of U.
-        padding = torch.arange(len(x), device=x.device)[:, None] >= checked
-        x = x.masked_fill(padding.unsqueeze(-1), 0)
+        x = torch.where(valid_steps(checked, len(x)), x, 0)
     return Batch(x, checked, True, (lambda out: out.transpose(0, 1)) if batch_first else (lambda out: out))
 
 
 def _check_lengths(lengths: Lengths, x: Tensor) -> Tensor:
     T, B = x.shape[:2]
-    given = torch.as_tensor(lengths)
+    given = torch.as_tensor(lengths, dtype=torch.int64 if B == 0 else None)
     if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
         raise TypeError(f"lengths are whole numbers of steps, got {given.dtype}: convert with lengths.long()")
     if given.shape != (B,):

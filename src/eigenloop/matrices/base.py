@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
 import torch
@@ -13,13 +16,16 @@ from eigenloop.matrices.errors import NotFiniteError
 
 M = TypeVar("M", bound="Matrix")
 
+#: The distance from its set that `assign_` takes for rounding; trained float32 weights have up to 1e-5.
+TOLERANCE = 1e-4
 
-class Matrix(nn.Module):
+
+class Matrix(nn.Module, ABC):
     """An n x n matrix W kept inside a set by the way it is computed from its parameters.
 
-    A subclass writes `exact`, the map; `_take_`, its inverse; and `defect`, the distance from the set. It adds
-    `penalty`, `slow_parameters`, `weight_decays` and `advance_` where its paper has them. Whatever it carries
-    besides parameters is a buffer, so that a state_dict restores it exactly.
+    A subclass names its main parameter in `_anchor` and writes `exact`, the map; `_take_`, its inverse; and `defect`,
+    the distance from the set. It adds `penalty`, `slow_parameters`, `weight_decays` and `advance_` where its
+    paper has them. Whatever it carries besides parameters is a buffer, so that a state_dict restores it exactly.
 
     Note [One build, in double precision]
         Products of thousands of W's amplify any error in W, and in float32 the maps drift with the norm of
@@ -27,7 +33,10 @@ class Matrix(nn.Module):
         recurrence, so they are computed in float64 and cast down: the defect is then that of rounding alone.
     """
 
-    _held: tuple[tuple[tuple[int, int], ...], Tensor] | None = None
+    #: The parameter whose dtype and device are W's.
+    _anchor: str
+
+    _held: tuple[list[Tensor], list[Tensor], Tensor] | None = None
     _holding: bool = False
 
     def __init__(self, n: int) -> None:
@@ -45,8 +54,11 @@ class Matrix(nn.Module):
         """Compute W in double precision, differentiably: shape (n, n), float64 or complex128."""
 
     @abstractmethod
-    def _take_(self, W: Tensor) -> None:
-        """Set the parameters so that W is built; W is finite, n x n, double precision, and may be refused."""
+    def _take_(self, W: Tensor, tolerance: float) -> None:
+        """Set the parameters so that W is built, or refuse it if it is further than `tolerance` from the set.
+
+        W is finite, n x n and in double precision; `tolerance` is what its former dtype makes rounding.
+        """
 
     @abstractmethod
     def defect(self) -> float:
@@ -61,7 +73,7 @@ class Matrix(nn.Module):
         return []
 
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
-        """Return the parameters that have a weight decay of their own, each with its rate."""
+        """Return the parameters that have a weight decay of their own, zero included, each with its rate."""
         return []
 
     def advance_(self) -> None:
@@ -72,12 +84,14 @@ class Matrix(nn.Module):
     @property
     def dtype(self) -> torch.dtype:
         """The dtype in which W is delivered."""
-        return next(self.parameters()).dtype
+        dtype: torch.dtype = getattr(self, self._anchor).dtype
+        return dtype
 
     @property
     def device(self) -> torch.device:
         """The device on which W is delivered."""
-        return next(self.parameters()).device
+        device: torch.device = getattr(self, self._anchor).device
+        return device
 
     @property
     def is_complex(self) -> bool:
@@ -86,35 +100,44 @@ class Matrix(nn.Module):
 
     def forward(self) -> Tensor:
         """Build W, or return the one that `eigenloop.cached` holds."""
-        if self._holding:
-            return self._held_or_built()
-        return self._build()
+        return self._held_or_built() if self._holding else self._build()
 
     def _build(self) -> Tensor:
         if self.training and torch.is_grad_enabled():
             self.advance_()
-        with torch.autocast(self.device.type, enabled=False):
+        with full_precision(self.device):
             W = self._map()
-        # Data-dependent, so not for a traced graph.
-        if not torch.compiler.is_compiling() and not torch.isfinite(W.detach().sum()):
-            raise NotFiniteError(type(self).__name__)
+        self._check_finite([W, *self.parameters()])
         return W
 
     def _map(self) -> Tensor:
         """Compute W in its own dtype; overridden where the detour through double precision changes nothing."""
         return self.exact().to(self.dtype)
 
+    def _check_finite(self, tensors: list[Tensor]) -> None:
+        """Refuse NaN and inf; depends on the data, so not for a traced graph or a tensor without data."""
+        if torch.compiler.is_compiling() or self.device.type == "meta":
+            return
+        if not all(torch.isfinite(tensor.detach()).all() for tensor in tensors):
+            raise NotFiniteError(type(self).__name__)
+
     def _held_or_built(self) -> Tensor:
         """Return the held W unless it is out of date: a tensor changed, or the caller needs a graph it lacks."""
         tensors = [*self.parameters(), *self.buffers()]
         if self._held is not None:
-            versions, W = self._held
+            owners, contents, W = self._held
+            same = all(now is then for now, then in zip(tensors, owners, strict=True)) and all(
+                torch.equal(now, then) for now, then in zip(tensors, contents, strict=True)
+            )
             needs_graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
             usable = torch.is_inference_mode_enabled() or not W.is_inference()
-            if versions == _versions(tensors) and usable and (W.requires_grad or not needs_graph):
+            if same and usable and (W.requires_grad or not needs_graph):
                 return W
         W = self._build()
-        self._held = (_versions(tensors), W)
+        # Copies rather than version counters: changes through .data, or of inference tensors, count no version.
+        self._held = (tensors, [t.detach().clone() for t in tensors], W)
+        if W.requires_grad:
+            W.register_hook(_releasing(self))
         return W
 
     def _hold_(self, holding: bool) -> None:
@@ -139,7 +162,13 @@ class Matrix(nn.Module):
             raise TypeError(f"{name} holds real matrices, got {W.dtype}: give it W.real, or use a complex matrix")
         if not torch.isfinite(W).all():
             raise ValueError(f"the matrix given to {name}.assign_ holds NaN or inf: repair it first")
-        self._take_(W.to(self.device, dtypes.double(self.dtype)))
+        rounding = max(torch.finfo(dtype).eps for dtype in (W.dtype, self.dtype) if not _is_integer(dtype))
+        self._take_(W.to(self.device, dtypes.double(self.dtype)), max(TOLERANCE, rounding))
+        return self
+
+    def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
+        """Convert parameters and buffers, complex ones to complex and real ones to real."""
+        super()._apply(dtypes.keeping_kind(fn), recurse)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
@@ -154,6 +183,37 @@ class Matrix(nn.Module):
         return str(self.n)
 
 
-def _versions(tensors: list[Tensor]) -> tuple[tuple[int, int], ...]:
-    """Identify the contents of tensors without reading them; every in-place change counts a version up."""
-    return tuple((id(t), 0 if t.is_inference() else t._version) for t in tensors)
+def made_by(factory: Any, name: str, n: int) -> Matrix:
+    """Call a factory ``n -> matrix`` and check what it makes."""
+    if isinstance(factory, nn.Module) or not callable(factory):
+        raise TypeError(
+            f"{name} is called with n to make a matrix, such as ScaledCayley or partial(ScaledCayley, negative=3); "
+            f"got {'a finished ' if isinstance(factory, nn.Module) else ''}{type(factory).__name__}"
+        )
+    matrix = factory(n)
+    if not isinstance(matrix, Matrix):
+        raise TypeError(f"{name} must make an eigenloop Matrix of size n, got {type(matrix).__name__}")
+    if matrix.n != n:
+        raise ValueError(f"{name} made a matrix of size {matrix.n} where {n} is needed")
+    return matrix
+
+
+def full_precision(device: torch.device) -> AbstractContextManager[Any]:
+    """Switch autocast off, where there is such a thing."""
+    return nullcontext() if device.type == "meta" else torch.autocast(device.type, enabled=False)
+
+
+def _is_integer(dtype: torch.dtype) -> bool:
+    return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def _releasing(matrix: Matrix) -> Callable[[Tensor], None]:
+    """Make a hook that lets go of a held W once a backward pass has used up its graph."""
+    reference = weakref.ref(matrix)
+
+    def release(grad: Tensor) -> None:
+        found = reference()
+        if found is not None:
+            found._held = None
+
+    return release

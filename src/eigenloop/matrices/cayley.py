@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from eigenloop import initializers
 from eigenloop.matrices import triangle
-from eigenloop.matrices.orthogonality import OrthogonalMatrix
+from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 
 #: `assign_` keeps the present D as long as cond(I + W D) stays below this.
 _CONDITION = 100.0
@@ -37,6 +37,7 @@ class ScaledCayley(OrthogonalMatrix):
     True
     """
 
+    _anchor = "skew"
     signs: Tensor
 
     def __init__(
@@ -50,6 +51,10 @@ class ScaledCayley(OrthogonalMatrix):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(n)
+        real_only(self, dtype)
+        blockwise = isinstance(init, str) and init in ("cayley", "henaff")
+        if negative is not None and not blockwise:
+            raise ValueError("a full matrix as init brings its own D: leave out negative, or use init='cayley'")
         negative = n // 2 if negative is None else negative
         if isinstance(negative, bool) or not isinstance(negative, int):
             raise TypeError(f"negative, the number of -1 in D, is an int, got {type(negative).__name__}")
@@ -59,7 +64,7 @@ class ScaledCayley(OrthogonalMatrix):
         signs[n - negative :] = -1
         self.register_buffer("signs", signs)
         self.skew = nn.Parameter(torch.zeros(triangle.triangle_size(n), device=device, dtype=dtype))
-        if isinstance(init, str) and init in ("cayley", "henaff"):
+        if isinstance(init, str) and blockwise:
             self._start_from(init, generator)
         else:
             self.assign_(initializers.start(init, n, generator))
@@ -84,7 +89,7 @@ class ScaledCayley(OrthogonalMatrix):
         eye = torch.eye(self.n, dtype=torch.float64, device=A.device)
         return (2 * torch.linalg.inv(eye + A) - eye) * self.signs.double()
 
-    def _take_orthogonal_(self, Q: Tensor) -> None:
+    def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
         """Solve for A = (I + Q D)^-1 (I - Q D), with the present D where it serves and a better one where not."""
         signs = self.signs.double()
         eye = torch.eye(self.n, dtype=torch.float64, device=Q.device)

@@ -19,6 +19,6 @@ class NotFiniteError(RuntimeError):
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"the recurrent matrix built by {name} holds NaN or inf, so its parameters do: go back to the last "
+            f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do: go back to the last "
             "good state and lower the learning rate or clip the gradient"
         )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import torch
 from torch import Tensor, nn
 
 from eigenloop import initializers
 from eigenloop.matrices import triangle
-from eigenloop.matrices.orthogonality import OrthogonalMatrix, nearest_orthogonal
+from eigenloop.matrices.orthogonality import OrthogonalMatrix, nearest_orthogonal, polished, real_only
 from eigenloop.matrices.skew_exponential import skew_exponential
 
 
@@ -23,7 +21,9 @@ class Exponential(OrthogonalMatrix):
     Note [Counting optimizer steps]
         A step has happened when a training forward finds other skew entries than the last one left. So
         several forward passes before one step (gradient accumulation, a layer called twice) count once, the
-        base never moves under a gradient that is still waiting, and any optimizer will do.
+        base never moves under a gradient that is still waiting, and any optimizer that moves the parameters in
+        place will do. Methods that go back to entries they kept (L-BFGS with a line search, SAM) or average them (EMA
+        across a change of base) mix entries of two bases: use rebase_every=None with those.
 
     Args:
         n: size.
@@ -36,6 +36,7 @@ class Exponential(OrthogonalMatrix):
     True
     """
 
+    _anchor = "skew"
     base: Tensor
     seen: Tensor
     age: Tensor
@@ -51,6 +52,7 @@ class Exponential(OrthogonalMatrix):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(n)
+        real_only(self, dtype)
         if rebase_every is not None and (isinstance(rebase_every, bool) or not isinstance(rebase_every, int)):
             raise TypeError(f"rebase_every is a number of optimizer steps or None, got {rebase_every!r}")
         if rebase_every is not None and rebase_every < 1:
@@ -58,24 +60,29 @@ class Exponential(OrthogonalMatrix):
         self.rebase_every = rebase_every
         self.skew = nn.Parameter(torch.zeros(triangle.triangle_size(n), device=device, dtype=dtype))
         self.register_buffer("base", torch.eye(n, device=device, dtype=dtype))
+        if rebase_every is not None:
+            self.register_buffer("seen", torch.zeros_like(self.skew.detach()))
+            self.register_buffer("age", torch.zeros((), dtype=torch.int64, device=device))
         if isinstance(init, str) and init in ("henaff", "cayley"):
             draw = initializers.henaff_skew if init == "henaff" else initializers.cayley_skew
             with torch.no_grad():
                 self.skew.copy_(triangle.upper_entries(draw(n, generator)))
+                if rebase_every is not None:
+                    self.seen.copy_(self.skew)
         else:
             self.assign_(initializers.start(init, n, generator))
-        if rebase_every is not None:
-            self.register_buffer("seen", self.skew.detach().clone())
-            self.register_buffer("age", torch.zeros((), dtype=torch.int64, device=device))
 
     def exact(self) -> Tensor:
         """Compute W = B exp(A)."""
-        return self.base.double() @ skew_exponential(triangle.skew(self.skew.double(), self.n))
+        # A base stored in float32, averaged (EMA) or loaded into float64 is orthogonal only nearly.
+        base = self.base.double() if torch.compiler.is_compiling() else polished(self.base.double())
+        return base @ skew_exponential(triangle.skew(self.skew.double(), self.n))
 
     def advance_(self) -> None:
         """Move the base if `rebase_every` optimizer steps have passed; see Note [Counting optimizer steps]."""
-        # functional_call lends us tensors that are not ours to change.
-        if self.rebase_every is not None and isinstance(self.skew, nn.Parameter):
+        # functional_call lends us tensors that are not ours to change, and frozen entries are to stay.
+        ours = isinstance(self.skew, nn.Parameter) and self.skew.requires_grad
+        if self.rebase_every is not None and ours:
             self._count_step_(self.rebase_every)
 
     @torch.compiler.disable
@@ -85,7 +92,9 @@ class Exponential(OrthogonalMatrix):
             return
         self.age += 1
         if self.age >= rebase_every:
-            self._rest_at_(self.exact())
+            W = self.exact()
+            self._check_finite([W])
+            self._rest_at_(W)
         else:
             self.seen.copy_(self.skew)
 
@@ -93,20 +102,12 @@ class Exponential(OrthogonalMatrix):
         """Put Q into the base and the skew at zero."""
         self.base.copy_(nearest_orthogonal(Q))
         self.skew.zero_()
-        if self.rebase_every is not None and hasattr(self, "seen"):
+        if self.rebase_every is not None:
             self.seen.zero_()
             self.age.zero_()
 
-    def _take_orthogonal_(self, Q: Tensor) -> None:
+    def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
         self._rest_at_(Q)
-
-    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Exponential:
-        """Re-project the base after a change of dtype: a float32 base is orthogonal to float32 only."""
-        before = self.base.dtype
-        super()._apply(fn, recurse)
-        if self.base.dtype != before and torch.isfinite(self.base).all():
-            self.base.copy_(nearest_orthogonal(self.base))
-        return self
 
     def slow_parameters(self) -> list[nn.Parameter]:
         """Return the skew entries, which expRNN trains at a tenth of the other rate."""

@@ -1,4 +1,4 @@
-"""The unconstrained matrix: W is the parameter. RNN, and RNN-orth by its start (Kerg et al. 2019, section 4)."""
+"""The unconstrained matrix: W is the parameter. RNN, and RNN-orth by its start (Kerg et al. 2019, section 5)."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class Free(Matrix):
     True
     """
 
+    _anchor = "weight"
+
     def __init__(
         self,
         n: int,
@@ -46,7 +48,7 @@ class Free(Matrix):
     def _map(self) -> Tensor:
         return self.weight
 
-    def _take_(self, W: Tensor) -> None:
+    def _take_(self, W: Tensor, tolerance: float) -> None:
         self.weight.copy_(W)
 
     def defect(self) -> float:

@@ -1,4 +1,4 @@
-"""The Schur form of nnRNN (Kerg, Goyette et al. 2019, eq. 4 and 5): W = P (Lambda + T) P^T."""
+"""The Schur form of nnRNN (Kerg, Goyette et al. 2019, eq. 1 and 5): W = P (Lambda + T) P^T."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from eigenloop import initializers
 from eigenloop.matrices import triangle
-from eigenloop.matrices.base import Matrix
+from eigenloop.matrices.base import Matrix, made_by
 from eigenloop.matrices.errors import NotInSetError
 from eigenloop.matrices.exponential import Exponential
-from eigenloop.matrices.orthogonality import TOLERANCE, OrthogonalMatrix
+from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 from eigenloop.matrices.real_schur import block_schur
 
 
@@ -43,6 +43,7 @@ class Schur(Matrix):
     tensor(True)
     """
 
+    _anchor = "theta"
     gamma: Tensor
     orthogonal: Matrix
 
@@ -60,6 +61,7 @@ class Schur(Matrix):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__(n)
+        real_only(self, dtype)
         if n % 2:
             raise ValueError(
                 f"Schur needs an even n, because eigenvalues come in pairs; got {n}: use {n - 1} or {n + 1}"
@@ -68,11 +70,11 @@ class Schur(Matrix):
             raise ValueError(
                 f"blocks={blocks!r} is not known: choose 'exact' (gamma is the modulus) or 'paper' (eq. 5)"
             )
-        if delta < 0 or triangle_decay < 0:
+        if not (delta >= 0 and triangle_decay >= 0):
             raise ValueError(f"delta and triangle_decay must not be negative, got {delta} and {triangle_decay}")
         self.delta, self.triangle_decay, self.blocks = delta, triangle_decay, blocks
-        P = Exponential(n, generator=generator) if orthogonal is None else orthogonal(n)
-        if not isinstance(P, OrthogonalMatrix) or P.n != n or P.is_complex:
+        P = Exponential(n, generator=generator) if orthogonal is None else made_by(orthogonal, "orthogonal", n)
+        if not isinstance(P, OrthogonalMatrix) or P.is_complex:
             raise TypeError(f"orthogonal must make a real orthogonal {n} x {n} matrix of eigenloop, got {P!r}")
         self.orthogonal = P.to(device=device, dtype=dtype or torch.get_default_dtype())
         self.theta = nn.Parameter(initializers.unit_angles(n // 2, generator).to(device, self.orthogonal.dtype))
@@ -83,11 +85,6 @@ class Schur(Matrix):
             self.register_buffer("gamma", ones)
         entries = triangle.triangle_size(n) - (n // 2 if blocks == "exact" else 0)
         self.triangle = nn.Parameter(ones.new_zeros(entries))
-
-    @property
-    def dtype(self) -> torch.dtype:
-        """The dtype in which W is delivered."""
-        return self.theta.dtype
 
     def form(self) -> Tensor:
         """Compute Lambda + T, the lower (block) triangular Schur form, in double precision."""
@@ -121,7 +118,7 @@ class Schur(Matrix):
         return self.orthogonal.defect()
 
     def penalty(self) -> Tensor:
-        """Return delta * sum_i (1 - gamma_i)^2 (section 3.3)."""
+        """Return delta * sum_i (1 - gamma_i)^2 (section 4)."""
         return self.delta * (1 - self.gamma).square().sum()
 
     def slow_parameters(self) -> list[nn.Parameter]:
@@ -129,10 +126,11 @@ class Schur(Matrix):
         return self.orthogonal.slow_parameters()
 
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
-        """Return the decay of T, which belongs to the optimizer and not to the loss."""
-        return [(self.triangle, self.triangle_decay)] if self.triangle_decay else []
+        """Return the decay of T; gamma and theta have none, which would work against the penalty."""
+        kept = [(p, 0.0) for p in (self.gamma, self.theta) if isinstance(p, nn.Parameter)]
+        return [*kept, (self.triangle, self.triangle_decay)]
 
-    def _take_(self, W: Tensor) -> None:
+    def _take_(self, W: Tensor, tolerance: float) -> None:
         """Reach W by its real Schur form.
 
         With ``blocks="paper"`` that works for every W. With ``"exact"`` it needs normal 2 x 2 blocks in some
@@ -144,7 +142,7 @@ class Schur(Matrix):
         above = torch.diagonal(form, 1)[::2]
         below = torch.diagonal(form, -1)[::2]
         distance = float((above + below).abs().max())
-        allowed = TOLERANCE * max(1.0, float(W.abs().max()))
+        allowed = tolerance * float(W.abs().max())
         if normal and distance > allowed:
             raise NotInSetError(
                 'Schur(blocks="exact")',

@@ -21,14 +21,15 @@ def skew_exponential(A: Tensor) -> Tensor:
     """Return exp(A), orthogonal to rounding, for a skew float64 matrix.
 
     exp(X) ~ (V - U)^-1 (V + U) with U odd and V even in X = A / 2^s (Higham 2005, algorithm 2.3), then s
-    squarings. For a skew X the quotient is itself a Cayley transform, hence orthogonal whatever the norm.
+    squarings. For a skew X the quotient is itself a Cayley transform, hence orthogonal to rounding; each squaring
+    doubles what rounding there is, so the defect is about 1e-16 times the norm of A.
     """
     if torch.compiler.is_compiling():
         # The number of squarings depends on the data, which a traced graph cannot.
         return torch.matrix_exp(A)
     norm = float(torch.linalg.matrix_norm(A.detach(), ord=1))
     squarings = max(0, math.ceil(math.log2(norm / _RADIUS))) if math.isfinite(norm) and norm > 0 else 0
-    result = _pade(A / 2**squarings)
+    result = _pade(A / 2.0**squarings)
     for _ in range(squarings):
         result = result @ result
     return result

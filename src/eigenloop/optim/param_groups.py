@@ -17,7 +17,7 @@ def param_groups(
 
     * ``"recurrent"``: the matrices' slow parameters, at `recurrent_lr` and without decay, which would pull W
       towards the identity;
-    * ``"decayed"``: parameters with a decay of their own (Schur's triangle), at `lr`;
+    * ``"decay 0"``, ``"decay 1e-06"``, ...: matrix parameters with a decay of their own (Schur's), at `lr`;
     * ``"other"``: everything else, at `lr`, with `weight_decay` if it is given.
 
     Args:
@@ -33,6 +33,8 @@ def param_groups(
     [('other', 0.001), ('recurrent', 0.0001)]
     >>> optimizer = torch.optim.RMSprop(groups)
     """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"param_groups takes the network itself, got {type(module).__name__}")
     for name, rate in (("lr", lr), ("recurrent_lr", recurrent_lr)):
         if rate is not None and not rate >= 0:
             raise ValueError(f"{name} must not be negative, got {rate}")
@@ -50,7 +52,7 @@ def param_groups(
     groups.append({"name": "recurrent", "params": list(slow.values()), "lr": recurrent_lr, "weight_decay": 0.0})
     for rate in sorted({rate for _, rate in decayed.values()}):
         parameters = [p for p, own in decayed.values() if own == rate]
-        groups.append({"name": "decayed", "params": parameters, "lr": lr, "weight_decay": rate})
+        groups.append({"name": f"decay {rate:g}", "params": parameters, "lr": lr, "weight_decay": rate})
     return [group for group in groups if group["params"]]
 
 

@@ -71,11 +71,11 @@ class TFRMSprop(Optimizer):
         if not state:
             real = parameter.abs() if parameter.is_complex() else parameter
             state["mean_square"] = torch.ones_like(real, memory_format=torch.preserve_format)
-            if group["momentum"]:
-                state["momentum_buffer"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
         square = (grad * grad.conj()).real if grad.is_complex() else grad * grad
         mean_square = state["mean_square"].mul_(group["decay"]).add_(square, alpha=1 - group["decay"])
         step = group["lr"] * grad / (mean_square + group["eps"]).sqrt_()
         if group["momentum"]:
+            if "momentum_buffer" not in state:
+                state["momentum_buffer"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
             step = state["momentum_buffer"].mul_(group["momentum"]).add_(step)
         parameter.sub_(step)

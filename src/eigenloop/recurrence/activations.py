@@ -70,5 +70,5 @@ def complex_modrelu_backward(grad: Tensor, z: Tensor, bias: Tensor) -> tuple[Ten
     length = torch.relu(modulus + bias)
     turned = grad * phase.conj()
     radial = turned.real * (length > 0) * (modulus > 0)
-    tangential = turned.imag * (length / modulus.clamp_min(torch.finfo(modulus.dtype).tiny))
+    tangential = turned.imag * torch.where(modulus > 0, length / modulus, 0)
     return phase * torch.complex(radial, tangential), radial

@@ -2,7 +2,7 @@
 
     r = sigmoid(p_r + W_r h)          reset gate
     u = sigmoid(p_u + W_u h)          update gate
-    c = f(p_c + W_c (r * h))          candidate, reset="before" (NC-GRU, eq. 18)
+    c = f(p_c + W_c (r * h))          candidate, reset="before" (NC-GRU, eq. 19)
     c = f(p_c + r * (W_c h + b))      candidate, reset="after" (torch's GRU, GORU)
     h' = u * h + (1 - u) * c          update="keep" (torch's GRU, GORU)
     h' = (1 - u) * h + u * c          update="write" (NC-GRU, eq. 19)
@@ -13,12 +13,14 @@ them, in a few large products. Why these are operators: Note [One operator for t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from eigenloop.recurrence.activations import ACTIVATIONS
+from eigenloop.recurrence.differentiation import differentiable
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
 
@@ -60,7 +62,7 @@ def gated(
     if bias is not None and ACTIVATIONS[candidate].additive_bias:
         r_and_u, c = projected.split([2 * h0.shape[-1], h0.shape[-1]], dim=-1)
         projected, bias = torch.cat((r_and_u, c + bias), dim=-1), None
-    out, h_n = torch.ops.eigenloop.gated(
+    out, h_n = _gated(
         projected, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope
     )
     return out, h_n
@@ -82,7 +84,7 @@ def _forward(
 ) -> tuple[Tensor, Tensor]:
     n = h0.shape[-1]
     apply_ = ACTIVATIONS[candidate].apply_
-    valid = valid_steps(lengths, len(projected))
+    valid = None if lengths is None else valid_steps(lengths, len(projected))
     gates_Wt, candidate_Wt = W[: 2 * n].mT, W[2 * n :].mT
     out = projected.new_empty((*projected.shape[:2], n))
     h = h0
@@ -97,7 +99,7 @@ def _forward(
         new = torch.lerp(c, h, u) if update == "keep" else torch.lerp(h, c, u)
         h = new if valid is None else torch.where(valid[t], new, h)
         out[t] = new if valid is None else torch.where(valid[t], new, 0)
-    return out, h.clone()
+    return out, h.clone(memory_format=torch.contiguous_format)
 
 
 def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
@@ -142,7 +144,7 @@ def _backward(
     T, n = len(out), h0.shape[-1]
     before = reset == "before"
     activation = ACTIVATIONS[candidate]
-    valid = valid_steps(lengths, T)
+    valid = None if lengths is None else valid_steps(lengths, T)
     gates_W, candidate_W = W[: 2 * n], W[2 * n :]
 
     # The forward pass again, for all steps at once; what stands in the padding must not reach it.
@@ -186,7 +188,7 @@ def _backward(
     grad_W = torch.cat((_outer(grad_gates, h), _outer(grad_product, q if before else h)))
     grad_bias = out.new_empty(0) if bias is None else (c.sgn() * grad_c).sum((0, 1))
     grad_recurrent_bias = out.new_empty(0) if recurrent_bias is None else grad_product.sum((0, 1))
-    return grad_projected, grad_W, grad_bias, grad_recurrent_bias, grad_h.clone()
+    return grad_projected, grad_W, grad_bias, grad_recurrent_bias, grad_h.clone(memory_format=torch.contiguous_format)
 
 
 def _outer(grad: Tensor, state: Tensor) -> Tensor:
@@ -226,16 +228,16 @@ def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tens
     ctx.save_for_backward(output[0], projected, W, bias, recurrent_bias, h0, lengths)
 
 
-def _pull_back(ctx: Any, grad_out: Tensor | None, grad_h_n: Tensor | None) -> tuple[Tensor | None, ...]:
+def _pull_back(
+    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None
+) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
         return (None,) * 11
     out, projected, W, bias, recurrent_bias, h0, lengths = ctx.saved_tensors
-    grads = torch.ops.eigenloop.gated_backward(
-        grad_out, grad_h_n, out, projected, W, bias, recurrent_bias, h0, lengths, *ctx.options
-    )
+    grads = run_backward(grad_out, grad_h_n, out, projected, W, bias, recurrent_bias, h0, lengths, *ctx.options)
     grad_bias = None if bias is None else grads[2]
     grad_recurrent_bias = None if recurrent_bias is None else grads[3]
     return (grads[0], grads[1], grad_bias, grad_recurrent_bias, grads[4], *(None,) * 6)
 
 
-_forward.register_autograd(_pull_back, setup_context=_setup_context)
+_gated = differentiable(_forward, _backward, _setup_context, _pull_back)

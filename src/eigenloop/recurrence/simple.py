@@ -3,19 +3,19 @@
 The input arrives already multiplied, p_t = U x_t (+ biases), so one step is one product. The backward pass
 walks back once, collecting the gradients of all pre-activations, and forms dW as one large product at the end.
 
-Note [One operator for the compiler]
-    Both passes are torch.library operators. torch.compile and torch.export see one node each and do not unroll
-    T steps; a faster implementation is a change behind this name.
+Why this is an operator: Note [One operator for the compiler].
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from eigenloop.recurrence.activations import ACTIVATIONS, complex_modrelu_backward
+from eigenloop.recurrence.differentiation import differentiable
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
 
@@ -53,7 +53,7 @@ def simple(
         activation = "identity"
     if bias is not None and ACTIVATIONS[activation].additive_bias:
         projected, bias = projected + bias, None
-    out, h_n = torch.ops.eigenloop.simple(projected, W, bias, h0, lengths, activation, reverse, negative_slope)
+    out, h_n = _simple(projected, W, bias, h0, lengths, activation, reverse, negative_slope)
     return out, h_n
 
 
@@ -69,7 +69,7 @@ def _forward(
     negative_slope: float,
 ) -> tuple[Tensor, Tensor]:
     apply_ = ACTIVATIONS[activation].apply_
-    valid = valid_steps(lengths, len(projected))
+    valid = None if lengths is None else valid_steps(lengths, len(projected))
     out = torch.empty_like(projected, memory_format=torch.contiguous_format)
     h, Wt = h0, W.mT
     for t in steps(len(projected), reverse):
@@ -79,7 +79,7 @@ def _forward(
         else:
             h = torch.where(valid[t], new, h)
             new.masked_fill_(~valid[t], 0)
-    return out, h.clone()
+    return out, h.clone(memory_format=torch.contiguous_format)
 
 
 @_forward.register_fake
@@ -93,7 +93,7 @@ def _forward_fake(
     reverse: bool,
     negative_slope: float,
 ) -> tuple[Tensor, Tensor]:
-    return torch.empty_like(projected, memory_format=torch.contiguous_format), torch.empty_like(h0)
+    return projected.new_empty(projected.shape), h0.new_empty(h0.shape)
 
 
 @torch.library.custom_op("eigenloop::simple_backward", mutates_args=())
@@ -111,7 +111,7 @@ def _backward(
     negative_slope: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of projected, W, bias (empty without one) and h0."""
-    valid = valid_steps(lengths, len(out))
+    valid = None if lengths is None else valid_steps(lengths, len(out))
     previous = previous_states(out, h0, lengths, reverse)
     W_conj = W.conj()
     z = grad_b = None
@@ -142,7 +142,7 @@ def _backward(
         grad_bias = out.new_empty(0)
     else:
         grad_bias = ((out.sgn() * grad_z) if grad_b is None else grad_b).sum((0, 1))
-    return grad_z, grad_W, grad_bias, grad_h.clone()
+    return grad_z, grad_W, grad_bias, grad_h.clone(memory_format=torch.contiguous_format)
 
 
 @_backward.register_fake
@@ -160,7 +160,7 @@ def _backward_fake(
     negative_slope: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     grad_bias = out.new_empty(0) if bias is None else bias.new_empty(bias.shape)
-    return torch.empty_like(out), W.new_empty(W.shape), grad_bias, h0.new_empty(h0.shape)
+    return out.new_empty(out.shape), W.new_empty(W.shape), grad_bias, h0.new_empty(h0.shape)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
@@ -171,14 +171,15 @@ def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tens
     ctx.save_for_backward(output[0], kept, W, bias, h0, lengths)
 
 
-def _pull_back(ctx: Any, grad_out: Tensor | None, grad_h_n: Tensor | None) -> tuple[Tensor | None, ...]:
+def _pull_back(
+    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None
+) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
         return (None,) * 8
-    grads = torch.ops.eigenloop.simple_backward(
-        grad_out, grad_h_n, *ctx.saved_tensors, ctx.activation, ctx.reverse, ctx.negative_slope
-    )
-    bias = ctx.saved_tensors[3]
+    saved = ctx.saved_tensors
+    grads = run_backward(grad_out, grad_h_n, *saved, ctx.activation, ctx.reverse, ctx.negative_slope)
+    bias = saved[3]
     return grads[0], grads[1], None if bias is None else grads[2], grads[3], None, None, None, None
 
 
-_forward.register_autograd(_pull_back, setup_context=_setup_context)
+_simple = differentiable(_forward, _backward, _setup_context, _pull_back)

@@ -11,10 +11,8 @@ def steps(length: int, reverse: bool) -> range:
     return range(length - 1, -1, -1) if reverse else range(length)
 
 
-def valid_steps(lengths: Tensor | None, T: int) -> Tensor | None:
-    """Mark the steps inside each sequence: (T, B, 1) bool, or None where all are."""
-    if lengths is None:
-        return None
+def valid_steps(lengths: Tensor, T: int) -> Tensor:
+    """Mark the steps inside each sequence: (T, B, 1) bool."""
     return (torch.arange(T, device=lengths.device)[:, None] < lengths[None, :]).unsqueeze(-1)
 
 
