@@ -32,6 +32,21 @@ PUBLISHED = [
     ("scornn", 2, 190, 1, 18_716),
 ]
 
+MORE_PUBLISHED = [
+    # ENRNN, figures 1 and 2, table 1
+    ("enrnn", {"short": 64, "negative": 29}, 2, 160, 1, 15_441),
+    ("enrnn", {"short": 20, "negative": 52}, 10, 192, 9, 22_395),
+    ("enrnn", {"short": 94, "coupling": False}, 129, 468, 129, 199_928),
+    # GORU in NC-GRU's tables 1 to 4
+    ("goru", {}, 7, 64, 18, 11_024),
+    ("goru", {}, 10, 128, 10, 38_536),
+    ("goru", {}, 2, 128, 1, 34_303),
+    ("goru", {}, 10, 100, 9, 24_407),
+    # QORNN's sizes: float W of n^2 entries
+    ("projunn", {"nonlinearity": "relu", "bias": False}, 2, 170, 1, 29_411),
+    ("projunn", {"bias": False}, 10, 256, 9, 70_409),
+]
+
 # NC-GRU: constrained gates, input, hidden, output, parameters (tables 1 to 4).
 NC_GRU = [
     (("candidate",), 7, 56, 18, 10_182),
@@ -58,8 +73,13 @@ def test_parameters_are_the_papers(name: str, m: int, n: int, o: int, parameters
 def test_nc_gru_parameters_are_the_papers(
     constrained: tuple[str, ...], m: int, n: int, o: int, parameters: int
 ) -> None:
-    gru = el.GRU(m, n, constrained=constrained, candidate="modrelu", reset="before", update="write")
+    gru = el.build("ncgru", m, n, constrained=constrained)
     assert count(el.Model(gru, o)) == parameters
+
+
+@pytest.mark.parametrize(("name", "options", "m", "n", "o", "parameters"), MORE_PUBLISHED)
+def test_more_parameters_are_the_papers(name: str, options: dict, m: int, n: int, o: int, parameters: int) -> None:
+    assert count(el.Model(el.build(name, m, n, **options), o)) == parameters
 
 
 def test_char_ptb_counts_with_embedding() -> None:
@@ -93,7 +113,8 @@ def test_initialisers(name: str, deviation: float, threshold: float) -> None:
 def test_every_name_builds_reproducibly_and_runs() -> None:
     x = torch.randn(4, 2, 3)
     for name in el.models.NAMES:
-        made = [el.build(name, 3, 8, generator=torch.Generator().manual_seed(5), num_layers=2) for _ in range(2)]
+        layers = 1 if name in ("eurnn", "urnn-full") else 2
+        made = [el.build(name, 3, 8, generator=torch.Generator().manual_seed(5), num_layers=layers) for _ in range(2)]
         first, second = (layer.state_dict() for layer in made)
         assert all(torch.equal(first[key], second[key]) for key in first), name
         out, _ = el.Model(made[0], 5)(x, lengths=[4, 2])

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
+_COMPLEX = {torch.float16: torch.complex32, torch.float32: torch.complex64, torch.float64: torch.complex128}
 _REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.complex128: torch.float64}
 
 
@@ -17,6 +18,15 @@ def real(dtype: torch.dtype) -> torch.dtype:
     (torch.float32, torch.bfloat16)
     """
     return _REAL.get(dtype, dtype)
+
+
+def complex(dtype: torch.dtype) -> torch.dtype:
+    """Return the complex dtype whose parts have the given one.
+
+    >>> complex(torch.float64)
+    torch.complex128
+    """
+    return _COMPLEX.get(dtype, dtype)
 
 
 def double(dtype: torch.dtype) -> torch.dtype:
@@ -38,6 +48,10 @@ def keeping_kind(convert: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tens
     def converted(tensor: Tensor) -> Tensor:
         if tensor.is_complex():
             parts = convert(torch.view_as_real(tensor))
+            if parts.dtype == torch.bfloat16:
+                raise TypeError(
+                    "there is no complex bfloat16: use float32 or float64 for a network with a complex state"
+                )
             return torch.view_as_complex((parts.real if parts.is_complex() else parts).contiguous())
         result = convert(tensor)
         return result.real.contiguous() if result.is_complex() else result

@@ -17,6 +17,7 @@ from torch import Tensor
 __all__ = [
     "cayley",
     "cayley_skew",
+    "disc",
     "fill_normal_",
     "fill_uniform_",
     "glorot_normal",
@@ -27,6 +28,7 @@ __all__ = [
     "start",
     "torch_uniform",
     "unit_angles",
+    "urnn",
 ]
 
 
@@ -77,6 +79,16 @@ def unit_angles(n: int, generator: torch.Generator | None = None) -> Tensor:
     return _uniform(n, 0.0, 2 * math.pi, generator)
 
 
+def disc(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw ENRNN's T: eigenvalues gamma exp(+-i t), gamma ~ U(-1, 1), t ~ U(0, pi/2) (Helfrich, Ye 2020, section 3).
+
+    Rotations by t, each scaled by its gamma; the paper calls this uniform on the unit disc. For odd n the last
+    eigenvalue is a gamma alone.
+    """
+    gamma = _uniform((n + 1) // 2, -1.0, 1.0, generator)
+    return cayley(n, generator) * gamma.repeat_interleave(2)[:n]
+
+
 def cayley(n: int, generator: torch.Generator | None = None) -> Tensor:
     """Rotate each pair of coordinates by t ~ U(0, pi/2): the Cayley map of `cayley_skew`."""
     skew, eye = cayley_skew(n, generator), torch.eye(n, dtype=torch.float64, device="cpu")
@@ -94,6 +106,27 @@ def haar(n: int, generator: torch.Generator | None = None, *, complex: bool = Fa
     q, r = torch.linalg.qr(torch.randn(n, n, dtype=dtype, device="cpu", generator=generator))
     diagonal = torch.diagonal(r)
     return q * (diagonal / diagonal.abs())
+
+
+def urnn(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw uRNN's W = D3 R2 F^-1 D2 P R1 F D1: phases, reflections, a permutation, the unitary Fourier transform.
+
+    Arjovsky et al. 2016, eq. 6; the start of the full-capacity uRNN (Wisdom et al. 2016).
+    """
+    bound = math.sqrt(6 / (n + 1))
+
+    def phases() -> Tensor:
+        return torch.diag(torch.exp(1j * _uniform(n, -math.pi, math.pi, generator)))
+
+    def reflection() -> Tensor:
+        v = torch.complex(_uniform(n, -bound, bound, generator), _uniform(n, -bound, bound, generator))
+        return torch.eye(n, dtype=v.dtype, device="cpu") - 2 * torch.outer(v, v.conj()) / v.abs().square().sum()
+
+    eye = torch.eye(n, dtype=torch.complex128, device="cpu")
+    fourier = torch.fft.fft(eye, dim=0, norm="ortho")
+    permutation = eye[torch.randperm(n, generator=generator, device="cpu")]
+    first = permutation @ reflection() @ fourier @ phases()
+    return phases() @ reflection() @ fourier.mH @ phases() @ first
 
 
 def identity(n: int, generator: torch.Generator | None = None) -> Tensor:

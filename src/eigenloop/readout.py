@@ -24,7 +24,8 @@ class Model(nn.Module):
         tied: read out with the embedding's vectors (needs `embedding` = `output_size`, and as many outputs of the
             last layer as `input_size`).
         last: read only the final state of the last layer, (B, output_size).
-        complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side.
+        complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side; if left
+            out, what the model's paper reads.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.build("scornn", 10, 32), output_size=9)
@@ -41,27 +42,28 @@ class Model(nn.Module):
         embedding: int | None = None,
         tied: bool = False,
         last: bool = False,
-        complex_readout: str = "real",
+        complex_readout: str | None = None,
     ) -> None:
         super().__init__()
-        if complex_readout not in ("real", "both"):
+        if complex_readout not in (None, "real", "both"):
             raise ValueError(f"complex_readout={complex_readout!r} is not known: choose 'real' or 'both'")
         if not isinstance(rnn, (RecurrentLayer, TorchLSTM, TorchGRU)):
             raise TypeError(
                 f"Model takes el.RNN, el.GRU or what el.build makes, got {type(rnn).__name__}: for torch's own layers "
                 "use el.build('lstm', ...) or el.build('gru', ...)"
             )
-        weight: Tensor = rnn.weight_ih_l0  # type: ignore[assignment]
-        real = dtypes.real(weight.dtype)
-        self.rnn, self.last, self.complex_readout = rnn, last, complex_readout
-        features = _output_features(rnn) * (2 if weight.is_complex() and complex_readout == "both" else 1)
+        state_dtype, device = _state_of(rnn)
+        real = dtypes.real(state_dtype)
+        self.rnn, self.last = rnn, last
+        self.complex_readout = complex_readout or getattr(rnn, "complex_readout", "real")
+        features = _output_features(rnn) * (2 if state_dtype.is_complex and self.complex_readout == "both" else 1)
         self.embedding = (
-            None if embedding is None else nn.Embedding(embedding, rnn.input_size, device=weight.device, dtype=real)
+            None if embedding is None else nn.Embedding(embedding, rnn.input_size, device=device, dtype=real)
         )
         if self.embedding is not None:
             # nnRNN's and AWD-LSTM's; torch's N(0, 1) starts a tied read-out far above the uniform guess.
             nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
-        self.readout = nn.Linear(features, output_size, device=weight.device, dtype=real)
+        self.readout = nn.Linear(features, output_size, device=device, dtype=real)
         if tied:
             self._tie(features, output_size)
 
@@ -103,6 +105,14 @@ class Model(nn.Module):
     def penalty(self) -> Tensor:
         """Return what the paper adds to the loss."""
         return self.rnn.penalty()
+
+
+def _state_of(rnn: RecurrentLayer | TorchLSTM | TorchGRU) -> tuple[torch.dtype, torch.device]:
+    """Return dtype and device of the state."""
+    if isinstance(rnn, RecurrentLayer):
+        return rnn.state_dtype, rnn.device
+    weight = next(rnn.parameters())
+    return weight.dtype, weight.device
 
 
 def _output_features(rnn: RecurrentLayer | TorchLSTM | TorchGRU) -> int:

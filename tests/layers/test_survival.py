@@ -20,14 +20,31 @@ LAYERS = {
     "exprnn": partial(el.build, "exprnn", 3, 8),
     "dtriv": partial(el.build, "dtriv", 3, 8, rebase_every=2),
     "nnrnn": partial(el.build, "nnrnn", 3, 8),
+    "ncgru": partial(el.build, "ncgru", 3, 8, constrained=("candidate", "reset", "update")),
+    "goru": partial(el.build, "goru", 3, 8),
+    "enrnn": partial(el.build, "enrnn", 3, 8, short=4),
+    "ornn": partial(el.build, "ornn", 3, 8, reflections=4),
+    "spectralrnn": partial(el.build, "spectralrnn", 3, 8, reflections=4),
+    "eurnn": partial(el.build, "eurnn", 3, 8),
+    "projunn": partial(el.build, "projunn", 3, 8),
+    "urnn-full": partial(el.build, "urnn-full", 3, 8),
+    "bjorck": partial(el.RNN, 3, 8, recurrent="bjorck"),
     "gru": partial(el.GRU, 3, 8, constrained=("candidate", "reset"), recurrent="exponential"),
     "bidirectional": partial(el.RNN, 3, 8, 2, bidirectional=True),
 }
 x = torch.randn(6, 2, 3)
 
 
+def optimizer_for(net: nn.Module) -> torch.optim.Optimizer:
+    groups = el.optim.param_groups(net, lr=1e-2)
+    kinds = {type(m) for m in net.modules()}
+    if el.matrices.Orthogonal in kinds:
+        return el.optim.ProjUNN(groups)
+    return el.optim.UnitaryCayley(groups) if el.matrices.Unitary in kinds else torch.optim.Adam(groups)
+
+
 def train_(net: nn.Module, steps: int, optimizer: torch.optim.Optimizer | None = None) -> torch.optim.Optimizer:
-    optimizer = optimizer or torch.optim.Adam(el.optim.param_groups(net, lr=1e-2))
+    optimizer = optimizer or optimizer_for(net)
     generator = torch.Generator().manual_seed(1)
     for _ in range(steps):
         optimizer.zero_grad()
@@ -36,6 +53,12 @@ def train_(net: nn.Module, steps: int, optimizer: torch.optim.Optimizer | None =
         loss.backward()
         optimizer.step()
     return optimizer
+
+
+def carries_state(module: nn.Module) -> bool:
+    """Whether a training forward looks at the data of the parameters, which splits a compiled graph."""
+    kinds = ("NeumannCayley", "UnitDisc", "Orthogonal", "Unitary")
+    return bool(getattr(module, "rebase_every", None)) or type(module).__name__ in kinds
 
 
 def worst_defect(net: nn.Module) -> float:
@@ -51,7 +74,8 @@ def net(request: pytest.FixtureRequest) -> el.Model:
 
 
 def same(one: nn.Module, other: nn.Module) -> bool:
-    return torch.equal(one(x)[0], other(x)[0]) and worst_defect(other) < 1e-6
+    neumann = any(isinstance(m, el.matrices.NeumannCayley) for m in other.modules())
+    return torch.equal(one(x)[0], other(x)[0]) and worst_defect(other) < (1e-4 if neumann else 1e-6)
 
 
 def test_deepcopy(net: el.Model) -> None:
@@ -75,7 +99,7 @@ def test_strict_state_dict_reload_and_resume(net: el.Model, request: pytest.Fixt
     other.load_state_dict(net.state_dict(), strict=True)
     assert same(net, other)
     # A resumed run goes on exactly as the uninterrupted one: optimizer state and carried buffers included.
-    first, second = (torch.optim.Adam(el.optim.param_groups(n, lr=1e-2)) for n in (net, other))
+    first, second = optimizer_for(net), optimizer_for(other)
     train_(net, 2, first)
     other.load_state_dict(net.state_dict())
     second.load_state_dict(copy.deepcopy(first.state_dict()))
@@ -87,15 +111,18 @@ def test_strict_state_dict_reload_and_resume(net: el.Model, request: pytest.Fixt
 
 def test_averaged_model(net: el.Model) -> None:
     average = AveragedModel(net, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.5))
-    optimizer = torch.optim.Adam(el.optim.param_groups(net, lr=1e-2))
+    optimizer = optimizer_for(net)
     for _ in range(3):
         train_(net, 1, optimizer)
         average.update_parameters(net)
-    assert average(x)[0].shape == net(x)[0].shape
-    assert worst_defect(average) < 1e-6
+    assert average.eval()(x)[0].shape == net(x)[0].shape
+    # The average of matrices that are their own parameter is near the set, not on it.
+    own = any(isinstance(m, (el.matrices.Orthogonal, el.matrices.Unitary)) for m in net.modules())
+    assert worst_defect(average) < (1e-2 if own else 1e-6)
 
 
 def test_functional_call(net: el.Model) -> None:
+    net.eval()  # in training a matrix that is its own parameter would refuse to be moved like this
     moved = {name: p.detach() + 0.1 for name, p in net.named_parameters()}
     out, _ = torch.func.functional_call(net, moved, (x,))
     before = net(x)[0]
@@ -109,11 +136,11 @@ def test_functional_call(net: el.Model) -> None:
 # Dynamo itself looks at .grad of everything where a graph is split, as dtriv's counting of steps does.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 @pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
 @pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
 def test_compile(net: el.Model, backend: str) -> None:
     torch.compiler.reset()
-    moving = any(getattr(m, "rebase_every", None) for m in net.modules())
-    compiled = torch.compile(net, backend=backend, fullgraph=not moving)
+    compiled = torch.compile(net, backend=backend, fullgraph=not any(map(carries_state, net.modules())))
     net.zero_grad()
     out, _ = compiled(x)
     out.square().sum().backward()
@@ -150,7 +177,7 @@ def test_autocast(net: el.Model, wrapped: bool) -> None:
         inputs = x.bfloat16() if wrapped else x  # what a layer under autocast hands on
         out, _ = net.rnn(inputs)
         W = net.rnn.recurrent_matrix()
-    assert out.dtype == W.dtype == torch.float32
+    assert out.real.dtype == W.real.dtype == torch.float32
     assert relative(out, before) < (1e-1 if wrapped else 1e-6)
     assert worst_defect(net) < 1e-6
 
@@ -167,6 +194,10 @@ def test_double_after_a_step(net: el.Model) -> None:
 
 
 def test_bfloat16_weights(net: el.Model) -> None:
+    if net.rnn.state_dtype.is_complex:
+        with pytest.raises(TypeError, match="no complex bfloat16"):
+            net.bfloat16()
+        return
     net.bfloat16()
     out, _ = net(x.bfloat16())
     out.sum().backward()

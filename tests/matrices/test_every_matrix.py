@@ -9,7 +9,23 @@ from comparing import finite_difference, relative, weighted
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenloop.matrices import Exponential, Free, Matrix, OrthogonalMatrix, ScaledCayley, Schur
+from eigenloop.matrices import (
+    Bjorck,
+    Exponential,
+    Free,
+    Givens,
+    Householder,
+    HouseholderSVD,
+    LongShort,
+    Matrix,
+    NeumannCayley,
+    Orthogonal,
+    OrthogonalMatrix,
+    ScaledCayley,
+    Schur,
+    Unitary,
+    UnitDisc,
+)
 
 MATRICES: dict[str, Callable[..., Matrix]] = {
     "free": Free,
@@ -22,13 +38,43 @@ MATRICES: dict[str, Callable[..., Matrix]] = {
     "schur paper": partial(Schur, blocks="paper"),
     "schur fixed gamma": partial(Schur, train_gamma=False),
     "schur cayley": partial(Schur, orthogonal=ScaledCayley),
+    "neumann": NeumannCayley,
+    "bjorck": Bjorck,
+    "bjorck order 3, unfinished": partial(Bjorck, order=3, iterations=2),
+    "orthogonal": Orthogonal,
+    "unitary": Unitary,
+    "householder": lambda n, **k: Householder(n, reflections=n, **k),
+    "householder, few": lambda n, **k: Householder(n, reflections=min(n, 3), **k),
+    "svd": lambda n, **k: HouseholderSVD(n, reflections=n, margin=0.2, **k),
+    "givens": partial(Givens, capacity=4),
+    "givens, full": lambda n, **k: Givens(n, capacity=max(2, n), **k),
+    "givens, complex": partial(Givens, complex=True),
+    "givens, full complex": lambda n, **k: Givens(n, capacity=max(2, n), complex=True, **k),
+    "disc": UnitDisc,
+    "disc, eps": partial(UnitDisc, eps=0.1),
+    "long and short": LongShort,
+    "long only": partial(LongShort, short=0),
+    "short only": lambda n, **k: LongShort(n, short=n, **k),
+    "uncoupled": partial(LongShort, coupling=False, long=Exponential),
 }
 ORTHOGONAL = [name for name in MATRICES if isinstance(MATRICES[name](2), OrthogonalMatrix)]
-EVEN = [name for name in MATRICES if name.startswith("schur")]
+EVEN = [name for name in MATRICES if name.startswith(("schur", "givens"))]
+#: Those whose own parameter is W: random numbers added to it leave the set.
+OWN_PARAMETER = ["orthogonal", "unitary"]
+#: Those that stop short of their set by design.
+UNFINISHED = ["bjorck order 3, unfinished"]
+#: Those whose backward pass is written by hand.
+FIRST_ORDER = [name for name in MATRICES if name.startswith(("neumann", "bjorck", "givens", "disc"))]
+#: Those that reach every orthogonal matrix.
+EVERY_ORTHOGONAL = [
+    name for name in ORTHOGONAL if name not in (*UNFINISHED, "householder, few", "unitary") and name not in EVEN
+]
 
 
 def moved(matrix: Matrix, size: float = 0.5) -> Matrix:
     """Take the parameters off their start."""
+    if isinstance(matrix, (Orthogonal, Unitary)):
+        return matrix
     with torch.no_grad():
         for parameter in matrix.parameters():
             parameter.add_(torch.randn_like(parameter), alpha=size)
@@ -40,14 +86,43 @@ def name(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+def fixed(matrix: Matrix) -> torch.Tensor:
+    """Build W; for Bjorck by plain iterations, with sigma_max as it was at the first call."""
+    if not isinstance(matrix, Bjorck):
+        return matrix()
+    if not hasattr(matrix, "sigma"):
+        matrix.sigma = torch.linalg.matrix_norm(matrix.weight.detach(), 2).item()
+    return plain_bjorck(matrix.weight, matrix.iterations, matrix.order, matrix.sigma)
+
+
+def plain_bjorck(M: torch.Tensor, iterations: int, order: int, sigma: float) -> torch.Tensor:
+    """A <- A (I + sum_i (-1)^i binom(-1/2, i) Q^i), Q = I - A^T A: QORNN, appendix B."""
+    A, eye = M / sigma, torch.eye(len(M), dtype=M.dtype)
+    for _ in range(iterations):
+        Q, total, coefficient = eye - A.T @ A, eye, 1.0
+        power = eye
+        for i in range(1, order + 1):
+            coefficient *= (-0.5 - (i - 1)) / i
+            power = power @ Q
+            total = total + (-1) ** i * coefficient * power
+        A = A @ total
+    return A
+
+
 def test_gradient_equals_finite_differences(name: str) -> None:
     matrix = moved(MATRICES[name](6, dtype=torch.float64)).eval()
     weighted([matrix()]).backward()
     for label, parameter in matrix.named_parameters():
-        numeric = finite_difference(lambda: weighted([matrix()]), parameter.data)
-        assert relative(parameter.grad, numeric) < 1e-6, label
+        real = torch.view_as_real(parameter.data) if parameter.is_complex() else parameter.data
+        grad = torch.view_as_real(parameter.grad) if parameter.is_complex() else parameter.grad
+        # Bjorck holds sigma_max constant, as its paper does: the map to compare with is the one with sigma fixed.
+        numeric = finite_difference(lambda: weighted([fixed(matrix)]), real)
+        assert relative(grad, numeric) < 1e-6, label
 
 
+@pytest.mark.parametrize(
+    "name", sorted(set(MATRICES) - set(FIRST_ORDER) - {"long and short", "short only", "uncoupled"})
+)
 def test_second_derivative(name: str) -> None:
     matrix = moved(MATRICES[name](4, dtype=torch.float64)).eval()
     names, parameters = zip(*matrix.named_parameters(), strict=True)
@@ -59,15 +134,23 @@ def test_second_derivative(name: str) -> None:
 
 
 @given(
-    name=st.sampled_from(sorted(MATRICES)), n=st.integers(1, 12), dtype=st.sampled_from([torch.float32, torch.float64])
+    name=st.sampled_from(sorted(MATRICES)),
+    n=st.integers(1, 12),
+    dtype=st.sampled_from([torch.float32, torch.float64]),
+    seed=st.integers(0, 2**16),
 )
-def test_shape_dtype_defect_and_round_trip(name: str, n: int, dtype: torch.dtype) -> None:
+def test_shape_dtype_defect_and_round_trip(name: str, n: int, dtype: torch.dtype, seed: int) -> None:
+    torch.manual_seed(seed)
     n += n % 2 if name in EVEN else 0
-    matrix = moved(MATRICES[name](n, dtype=dtype))
+    # Fifteen iterations of Bjorck repair what is not too far off.
+    matrix = moved(MATRICES[name](n, dtype=dtype), 0.05 if name == "bjorck" else 0.5)
     W = matrix().detach()
     assert W.shape == (n, n)
-    assert W.dtype == dtype
-    assert matrix.defect() < {torch.float32: 1e-6, torch.float64: 1e-13}[dtype]
+    assert W.real.dtype == dtype
+    if name in UNFINISHED:
+        return
+    assert W.dtype.is_complex == matrix.is_complex
+    assert matrix.defect() < {torch.float32: 1e-6, torch.float64: 1e-12}[dtype]
     other = MATRICES[name](n, dtype=dtype)
     if name == "schur fixed gamma":
         other.gamma.copy_(matrix.gamma)
@@ -87,28 +170,46 @@ def test_shape_dtype_defect_and_round_trip(name: str, n: int, dtype: torch.dtype
         pytest.param(512, 200, marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("name", ["cayley", "exponential", "dtriv", "schur exact"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cayley",
+        "exponential",
+        "dtriv",
+        "schur exact",
+        "neumann",
+        "bjorck",
+        "householder",
+        "svd",
+        "givens",
+        "givens, complex",
+    ],
+)
 def test_the_set_survives_random_steps(name: str, n: int, steps: int, rate: float, optimizer: type) -> None:
     if name in EVEN and n % 2:
         with pytest.raises(ValueError, match="even"):
             MATRICES[name](n)
         return
-    matrix = MATRICES[name](n) if name != "dtriv" else Exponential(n, rebase_every=50)
+    if n == 512 and name in ("svd", "bjorck"):
+        steps //= 4  # each of their maps takes a decomposition
+    made = {"dtriv": partial(Exponential, rebase_every=50), "bjorck": partial(Bjorck, tolerance=1e-6)}
+    matrix = made.get(name, MATRICES[name])(n)
     moving = optimizer(matrix.parameters(), lr=rate)
     for step in range(steps):
         for parameter in matrix.parameters():
             parameter.grad = torch.randn_like(parameter)
         moving.step()
-        if name == "dtriv" or step % 100 == 0:
+        if name in ("dtriv", "neumann") or step % 100 == 0:
             matrix()  # a training forward, where carried state would go astray
-    assert matrix.defect() <= 1e-5
-    P = matrix.orthogonal() if isinstance(matrix, Schur) else matrix()
-    gram = P.detach().double().T @ P.detach().double()
-    assert (gram - torch.eye(n)).abs().max() <= 1e-5
+    assert matrix.defect() <= (1e-4 if name == "neumann" else 1e-5)
+    if isinstance(matrix, HouseholderSVD):
+        return
+    P = (matrix.orthogonal() if isinstance(matrix, Schur) else matrix()).detach().to(torch.complex128)
+    assert (P.mH @ P - torch.eye(n)).abs().max() <= (1e-4 if name == "neumann" else 1e-5)
 
 
 def test_eval_and_no_grad_change_nothing(name: str) -> None:
-    matrix = moved(MATRICES[name](4))
+    matrix = moved(MATRICES[name](4), 0.1)
     before = {key: value.clone() for key, value in matrix.state_dict().items()}
     with torch.no_grad():
         matrix()
@@ -125,7 +226,7 @@ def test_refused_assignment_changes_nothing(name: str) -> None:
     assert torch.equal(matrix(), before)
 
 
-@pytest.mark.parametrize("name", ORTHOGONAL)
+@pytest.mark.parametrize("name", EVERY_ORTHOGONAL)
 @pytest.mark.parametrize("determinant", [1, -1])
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 40])
 def test_every_orthogonal_matrix_is_reached(name: str, determinant: int, n: int) -> None:
@@ -137,7 +238,7 @@ def test_every_orthogonal_matrix_is_reached(name: str, determinant: int, n: int)
     assert relative(MATRICES[name](n).assign_(Q.float())(), Q.float()) < 1e-5
 
 
-@pytest.mark.parametrize("name", ORTHOGONAL)
+@pytest.mark.parametrize("name", EVERY_ORTHOGONAL)
 @pytest.mark.parametrize(
     "W", [torch.eye(5), -torch.eye(5), torch.eye(5).roll(1, 0), torch.diag(torch.tensor([1.0, -1, 1, -1, -1]))]
 )

@@ -27,7 +27,8 @@ class RecurrentLayer(nn.Module):
     makes the parameters of a cell in `_add_cell` and runs it in `_run`.
     """
 
-    weight_ih_l0: nn.Parameter
+    #: What `Model` reads of a complex state unless it is told: its ``"real"`` part or ``"both"`` parts.
+    complex_readout: str = "real"
 
     def __init__(
         self,
@@ -122,9 +123,14 @@ class RecurrentLayer(nn.Module):
             yield from ([found] if isinstance(found, Matrix) else found.values())
 
     @property
-    def _state_dtype(self) -> torch.dtype:
+    def state_dtype(self) -> torch.dtype:
         """The dtype of the state, complex if W is."""
         return next(self._matrices()).dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self._matrices()).device
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> RecurrentLayer:
         """Convert parameters, complex ones to complex and real ones to real."""
@@ -174,7 +180,7 @@ class RecurrentLayer(nn.Module):
         return batch.restore(_joined(outs)), join_state(final, self._directions, uniform, batch.batched)
 
     def _checked(self, x: Tensor) -> Tensor:
-        name, dtype = type(self).__name__, self._state_dtype
+        name, dtype = type(self).__name__, self.state_dtype
         if x.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"the last dimension of the input is {x.shape[-1]}, but this {name} was built with "
@@ -185,7 +191,7 @@ class RecurrentLayer(nn.Module):
 
     def _converted(self, x: Tensor, what: str, fix: str) -> Tensor:
         """Bring a tensor to the dtype of the state; refuse one of another precision, except under autocast."""
-        dtype = self._state_dtype
+        dtype = self.state_dtype
         if x.is_floating_point() and _autocast(x.device):
             return x.to(dtype)  # what came before may have run in autocast's precision; this layer does not
         if x.dtype not in (dtype, dtypes.real(dtype)):
@@ -194,7 +200,7 @@ class RecurrentLayer(nn.Module):
         return x.to(dtype)
 
     def _initial(self, hx: State | None, batch: int, batched: bool) -> Sequence[Tensor]:
-        dtype, device = self._state_dtype, next(self._matrices()).device
+        dtype, device = self.state_dtype, self.device
         if hx is not None:
             uniform = isinstance(self.hidden_size, int)
             parts = split_state(hx, self.hidden_sizes, self._directions, uniform, batch, batched)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from eigenloop import recurrence
+from eigenloop import dtypes, recurrence
 from eigenloop.layers import options
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
@@ -25,9 +25,10 @@ class RNN(RecurrentLayer):
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
         bidirectional: a second recurrence runs from the last step to the first.
-        recurrent: name of a matrix (``"free"``, ``"cayley"``, ``"exponential"``, ``"schur"``) or a callable
-            ``n -> matrix``; each layer and direction gets its own.
+        recurrent: name of a matrix (a key of `eigenloop.matrices.NAMES`) or a callable ``n -> matrix``; each layer and
+            direction gets its own.
         input_bias: add a ``bias_ih_l0`` to U x where `bias` does not bring one.
+        input_weight: ``"trained"``, or ``"identity"`` for U = I (ENRNN on Penn Treebank; as many inputs as units).
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
@@ -51,6 +52,7 @@ class RNN(RecurrentLayer):
         *,
         recurrent: options.Recurrent = "cayley",
         input_bias: bool = False,
+        input_weight: str = "trained",
         negative_slope: float = 0.01,
         train_initial_state: bool = False,
         generator: torch.Generator | None = None,
@@ -69,6 +71,8 @@ class RNN(RecurrentLayer):
         )
         options.one_of("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
         options.check_slope(negative_slope)
+        options.one_of("input_weight", input_weight, ("trained", "identity"))
+        self.input_weight = input_weight
         self.nonlinearity, self.input_bias, self.negative_slope = nonlinearity, input_bias, negative_slope
         real = options.real_dtype(dtype)
         for layer, _, cell in self._cells():
@@ -76,7 +80,7 @@ class RNN(RecurrentLayer):
             matrix = options.make_matrix(recurrent, n, generator, device, real)
             if matrix.is_complex:
                 self._check_complex()
-            self._add_cell(cell, m, n, device, real, real.to_complex() if matrix.is_complex else real)
+            self._add_cell(cell, m, n, device, real, dtypes.complex(real) if matrix.is_complex else real)
             self.add_module(f"recurrent{cell}", matrix)
         self.reset_parameters(generator)
 
@@ -90,7 +94,11 @@ class RNN(RecurrentLayer):
         state: torch.dtype,
     ) -> None:
         threshold = self.nonlinearity == "modrelu"
-        shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {f"weight_ih{cell}": ((n, m), state)}
+        shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {}
+        if self.input_weight == "trained":
+            shapes[f"weight_ih{cell}"] = ((n, m), state)
+        elif m != n:
+            raise ValueError(f'input_weight="identity" needs as many inputs as units in every layer, got {m} and {n}')
         if (self.bias and not threshold) or self.input_bias:
             shapes[f"bias_ih{cell}"] = ((n,), state)
         if self.bias:
@@ -114,7 +122,10 @@ class RNN(RecurrentLayer):
         recurrent_bias = getattr(self, f"bias_hh{cell}", None)
         if recurrent_bias is not None:
             additive = additive + recurrent_bias
-        projected = nn.functional.linear(x, getattr(self, f"weight_ih{cell}"), additive)
+        if self.input_weight == "trained":
+            projected = nn.functional.linear(x, getattr(self, f"weight_ih{cell}"), additive)
+        else:
+            projected = x if additive is None else x + additive
         W = getattr(self, f"recurrent{cell}")()
         return recurrence.simple(
             projected,
@@ -142,6 +153,8 @@ class RNN(RecurrentLayer):
     def _difference_from_torch(self) -> str | None:
         if self.nonlinearity not in ("tanh", "relu"):
             return f"torch.nn.RNN has tanh and relu, this network has {self.nonlinearity}"
+        if self.input_weight != "trained":
+            return "torch.nn.RNN trains its input weight"
         if not isinstance(self.hidden_size, int):
             return "torch.nn.RNN has one hidden size for all layers"
         if self.train_initial_state:
@@ -150,4 +163,6 @@ class RNN(RecurrentLayer):
 
     def extra_repr(self) -> str:
         """Show the sizes and what differs from the defaults."""
-        return self._shown({"nonlinearity": "modrelu", "input_bias": False, "negative_slope": 0.01})
+        return self._shown(
+            {"nonlinearity": "modrelu", "input_bias": False, "input_weight": "trained", "negative_slope": 0.01}
+        )

@@ -2,34 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from eigenloop.matrices.base import Matrix
+from eigenloop.matrices.bjorck import Bjorck
 from eigenloop.matrices.cache import cached
 from eigenloop.matrices.cayley import ScaledCayley
-from eigenloop.matrices.errors import NotFiniteError, NotInSetError
+from eigenloop.matrices.errors import NotFiniteError, NotInSetError, OffSetError
 from eigenloop.matrices.exponential import Exponential
 from eigenloop.matrices.free import Free
+from eigenloop.matrices.givens import Givens
+from eigenloop.matrices.householder import Householder
+from eigenloop.matrices.householder_svd import HouseholderSVD
+from eigenloop.matrices.long_short import LongShort
+from eigenloop.matrices.neumann import NeumannCayley
+from eigenloop.matrices.orthogonal import Orthogonal, Unitary
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, nearest_orthogonal, orthogonality_defect
 from eigenloop.matrices.schur import Schur
+from eigenloop.matrices.unit_disc import UnitDisc
 
 __all__ = [
     "NAMES",
+    "Bjorck",
     "Exponential",
     "Free",
+    "Givens",
+    "Householder",
+    "HouseholderSVD",
+    "LongShort",
     "Matrix",
+    "NeumannCayley",
     "NotFiniteError",
     "NotInSetError",
+    "OffSetError",
+    "Orthogonal",
     "OrthogonalMatrix",
     "ScaledCayley",
     "Schur",
+    "UnitDisc",
+    "Unitary",
     "cached",
     "nearest_orthogonal",
     "orthogonality_defect",
 ]
 
-#: The names that `recurrent=` of a layer takes.
-NAMES: dict[str, type[Free] | type[ScaledCayley] | type[Exponential] | type[Schur]] = {
+#: The names that `recurrent=` of a layer takes; each is called with n and generator=.
+NAMES: dict[str, Callable[..., Matrix]] = {
     "free": Free,
     "cayley": ScaledCayley,
+    "neumann": NeumannCayley,
     "exponential": Exponential,
     "schur": Schur,
+    "disc": UnitDisc,
+    "longshort": LongShort,
+    "bjorck": Bjorck,
+    "orthogonal": Orthogonal,
+    "unitary": Unitary,
+    "householder": Householder,
+    "svd": HouseholderSVD,
+    "givens": Givens,
 }

@@ -76,6 +76,10 @@ class Matrix(nn.Module, ABC):
         """Return the parameters that have a weight decay of their own, zero included, each with its rate."""
         return []
 
+    def projected_parameters(self) -> list[nn.Parameter]:
+        """Return the parameters that must stay on the set themselves, which only some optimizers take care of."""
+        return []
+
     def advance_(self) -> None:
         """Bring carried state up to date with the parameters; called before a training forward builds W."""
 
@@ -103,9 +107,9 @@ class Matrix(nn.Module, ABC):
         return self._held_or_built() if self._holding else self._build()
 
     def _build(self) -> Tensor:
-        if self.training and torch.is_grad_enabled():
-            self.advance_()
         with full_precision(self.device):
+            if self.training and torch.is_grad_enabled():
+                self.advance_()
             W = self._map()
         self._check_finite([W, *self.parameters()])
         return W

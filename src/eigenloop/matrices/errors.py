@@ -22,3 +22,13 @@ class NotFiniteError(RuntimeError):
             f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do: go back to the last "
             "good state and lower the learning rate or clip the gradient"
         )
+
+
+class OffSetError(RuntimeError):
+    """An optimizer that does not know of the set has moved a matrix off it."""
+
+    def __init__(self, name: str, distance: float, optimizer: str) -> None:
+        super().__init__(
+            f"the matrix of {name} is off its set by about {distance:.1g}: an ordinary optimizer moved it; train it "
+            f"with {optimizer}, or use ScaledCayley or Exponential, which any optimizer may move"
+        )

@@ -125,6 +125,10 @@ class Schur(Matrix):
         """Return those of P; gamma, theta and T move at the ordinary rate."""
         return self.orthogonal.slow_parameters()
 
+    def projected_parameters(self) -> list[nn.Parameter]:
+        """Return those of P."""
+        return self.orthogonal.projected_parameters()
+
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
         """Return the decay of T; gamma and theta have none, which would work against the penalty."""
         kept = [(p, 0.0) for p in (self.gamma, self.theta) if isinstance(p, nn.Parameter)]

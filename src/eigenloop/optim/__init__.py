@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from eigenloop.optim.param_groups import param_groups
+from eigenloop.optim.projunn import ProjUNN
 from eigenloop.optim.tf_rmsprop import TFRMSprop
+from eigenloop.optim.unitary_cayley import UnitaryCayley
 
-__all__ = ["TFRMSprop", "param_groups"]
+__all__ = ["ProjUNN", "TFRMSprop", "UnitaryCayley", "param_groups"]

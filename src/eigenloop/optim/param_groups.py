@@ -17,6 +17,8 @@ def param_groups(
 
     * ``"recurrent"``: the matrices' slow parameters, at `recurrent_lr` and without decay, which would pull W
       towards the identity;
+    * ``"projected"``: matrices that the optimizer itself keeps on their set (`ProjUNN`, `UnitaryCayley`), at
+      `recurrent_lr`;
     * ``"decay 0"``, ``"decay 1e-06"``, ...: matrix parameters with a decay of their own (Schur's), at `lr`;
     * ``"other"``: everything else, at `lr`, with `weight_decay` if it is given.
 
@@ -40,16 +42,21 @@ def param_groups(
             raise ValueError(f"{name} must not be negative, got {rate}")
     recurrent_lr = lr / 10 if recurrent_lr is None else recurrent_lr
     slow: dict[int, nn.Parameter] = {}
+    projected: dict[int, nn.Parameter] = {}
     decayed: dict[int, tuple[nn.Parameter, float]] = {}
     for matrix in _outermost_matrices(module):
-        slow |= {id(p): p for p in matrix.slow_parameters() if p.requires_grad}
+        projected |= {id(p): p for p in matrix.projected_parameters() if p.requires_grad}
+        slow |= {id(p): p for p in matrix.slow_parameters() if p.requires_grad and id(p) not in projected}
         decayed |= {id(p): (p, rate) for p, rate in matrix.weight_decays() if p.requires_grad}
-    rest = [p for p in module.parameters() if p.requires_grad and id(p) not in slow and id(p) not in decayed]
+    sorted_out = {*slow, *projected, *decayed}
+    rest = [p for p in module.parameters() if p.requires_grad and id(p) not in sorted_out]
 
     groups: list[dict[str, Any]] = [{"name": "other", "params": rest, "lr": lr}]
     if weight_decay is not None:
         groups[0]["weight_decay"] = weight_decay
     groups.append({"name": "recurrent", "params": list(slow.values()), "lr": recurrent_lr, "weight_decay": 0.0})
+    groups.append({"name": "projected", "params": list(projected.values()), "lr": recurrent_lr, "weight_decay": 0.0})
+    groups[-1]["projected"] = True
     for rate in sorted({rate for _, rate in decayed.values()}):
         parameters = [p for p, own in decayed.values() if own == rate]
         groups.append({"name": f"decay {rate:g}", "params": parameters, "lr": lr, "weight_decay": rate})

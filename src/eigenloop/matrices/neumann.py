@@ -1,0 +1,188 @@
+"""The Neumann-Cayley map of NC-GRU (Mucllari et al. 2022, algorithm 1): the inverse is updated, not computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from eigenloop.matrices import triangle
+from eigenloop.matrices.cayley import ScaledCayley
+
+#: Probe vectors for the residual; more than one, so that a residual cannot hide from all of them.
+_PROBES = 8
+
+
+class NeumannCayley(ScaledCayley):
+    r"""An orthogonal W = (I + A)^-1 (I - A) D with the inverse Z carried along by a Neumann series.
+
+    When the optimizer has moved A by S, the new inverse is (I + Z S)^-1 Z, and with X = -Z S the series gives
+
+        Z <- (I + X + X^2 + ... + X^order) Z,
+
+    which needs ||X|| < 1 and leaves a residual of about ||X||^(order + 1). Z is computed exactly every
+    `reset_every` steps, and at once if its residual grows too large.
+
+    Note [The step that was really taken]
+        The published code updates Z with lr times the raw gradient, while A moves by Adam's step, which is orders of
+        magnitude larger: Z is stale and W loses orthogonality (0.2 to 1.9 in the Frobenius norm at n = 56). Here
+        the module keeps the skew entries to which Z belongs; what a training forward finds different from them
+        is the step, whichever optimizer took it.
+
+    W is formed as (2 Z - I) D, equal to Z (I - A) D for the exact Z, because it does not multiply the error of
+    Z by a large A. The gradient is scoRNN's closed form with the carried Z: V = 2 Z^T (G D) Z^T,
+    dL/dA = V^T - V (first derivatives only). An evaluation finds W for the present A by the exact
+    inverse if Z belongs to another one, and changes nothing.
+
+    Args:
+        n: size.
+        negative: how many of the last entries of D are -1; n // 2 unless given.
+        order: of the series, 1, 2 (the paper's) or 3.
+        reset_every: optimizer steps between two exact inverses; the paper has 50, and 20 for copying.
+        tolerance: the root-mean-square row norm of I - (I + A) Z beyond which Z is computed exactly at once.
+        exact: compute the inverse exactly at every step; for comparison.
+        init: as for `ScaledCayley`.
+        generator: for reproducible draws.
+
+    >>> NeumannCayley(8, negative=3).defect() < 1e-6
+    True
+    """
+
+    inverse: Tensor
+    inverse_skew: Tensor
+    inverse_step: Tensor
+    age: Tensor
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        negative: int | None = None,
+        order: int = 2,
+        reset_every: int = 50,
+        tolerance: float = 1e-5,
+        exact: bool = False,
+        init: str | Tensor = "cayley",
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        if order not in (1, 2, 3):
+            raise ValueError(f"order of the Neumann series is 1, 2 or 3, got {order!r}")
+        if isinstance(reset_every, bool) or not isinstance(reset_every, int) or reset_every < 1:
+            raise ValueError(f"reset_every is a number of optimizer steps, at least 1, got {reset_every!r}")
+        if not tolerance > 0:
+            raise ValueError(f"tolerance must be positive, got {tolerance}")
+        super().__init__(n, negative=negative, init=init, generator=generator, device=device, dtype=dtype)
+        self.order, self.reset_every, self.tolerance, self.always_exact = order, reset_every, tolerance, exact
+        self.register_buffer("inverse", torch.empty_like(self.signs).new_zeros(n, n))
+        self.register_buffer("inverse_skew", torch.zeros_like(self.skew.detach()))
+        self.register_buffer("age", torch.zeros((), dtype=torch.int64, device=device))
+        self.register_buffer("inverse_step", torch.zeros_like(self.inverse), persistent=False)
+        self._reset_()
+
+    # ---------------------------------------------------------------- the map
+
+    def _map(self) -> Tensor:
+        if torch.equal(self.skew, self.inverse_skew):
+            Z = self.inverse
+        else:
+            Z = self._exact_inverse().to(self.skew.dtype)
+        return _CayleyFromInverse.apply(self.skew, Z, self.signs)
+
+    def exact(self) -> Tensor:
+        """Return the W that is delivered, in double precision; it is as exact as the carried inverse."""
+        return self._map().double()
+
+    @torch.no_grad()
+    def _exact_inverse(self) -> Tensor:
+        A = triangle.skew(self.skew.double(), self.n)
+        return torch.linalg.inv(torch.eye(self.n, dtype=A.dtype, device=A.device) + A)
+
+    # ---------------------------------------------------------------- the carried inverse
+
+    def advance_(self) -> None:
+        """Update Z for the step that the optimizer took; see Note [The step that was really taken]."""
+        # functional_call lends us tensors that are not ours to follow.
+        if isinstance(self.skew, nn.Parameter):
+            self._follow_step_()
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def _follow_step_(self) -> None:
+        if torch.equal(self.skew, self.inverse_skew):
+            return
+        Z = self.inverse
+        X = -(Z @ triangle.skew(self.skew - self.inverse_skew, self.n))
+        self.inverse_step.copy_(X)
+        self.age += 1
+        if self.always_exact or self.age >= self.reset_every:
+            self._reset_()
+            return
+        series = Z
+        for _ in range(self.order):
+            series = torch.addmm(Z, X, series)
+        if self._residual(series) <= self.tolerance:
+            self.inverse.copy_(series)
+            self.inverse_skew.copy_(self.skew)
+        else:
+            self._reset_()
+
+    def _residual(self, Z: Tensor) -> float:
+        """Estimate the root-mean-square row norm of I - (I + A) Z from a few random signs, in O(n^2)."""
+        generator = torch.Generator().manual_seed(self.n)
+        probes = 1 - 2 * torch.randint(2, (self.n, _PROBES), generator=generator)
+        signs = probes.to(Z)
+        image = Z @ signs
+        left = signs - image - triangle.skew(self.skew, self.n) @ image
+        return float(left.square().mean().sqrt())
+
+    @torch.no_grad()
+    def _reset_(self) -> None:
+        self.inverse.copy_(self._exact_inverse())
+        self.inverse_skew.copy_(self.skew)
+        self.age.zero_()
+
+    @property
+    def step_norm(self) -> float:
+        """||Z S||_2 of the last step followed: the series converges below 1 (the paper's figure 8)."""
+        return float(torch.linalg.matrix_norm(self.inverse_step.double(), ord=2))
+
+    def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
+        super()._take_orthogonal_(Q, tolerance)
+        if hasattr(self, "inverse"):  # not yet where __init__ assigns a matrix as the start
+            self._reset_()
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> NeumannCayley:
+        """Compute Z anew after a change of dtype: a float32 inverse is one to float32 only."""
+        before = self.inverse.dtype
+        super()._apply(fn, recurse)
+        if self.inverse.dtype != before and torch.isfinite(self.skew).all():
+            self._reset_()
+        return self
+
+    def extra_repr(self) -> str:
+        """Show the size, the number of -1 in D, and how the inverse is kept."""
+        kept = "exact=True" if self.always_exact else f"order={self.order}, reset_every={self.reset_every}"
+        return f"{super().extra_repr()}, {kept}"
+
+
+class _CayleyFromInverse(torch.autograd.Function):
+    """W = (2 Z - I) D for Z = (I + A)^-1 at hand, with the gradient for the free entries of A."""
+
+    @staticmethod
+    def forward(ctx: Any, skew: Tensor, Z: Tensor, signs: Tensor) -> Tensor:
+        ctx.save_for_backward(Z, signs)
+        W = 2 * Z * signs
+        W.diagonal().sub_(signs)
+        return W
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, G: Tensor) -> tuple[Tensor, None, None]:
+        Z, signs = ctx.saved_tensors
+        V = 2 * Z.mT @ (G * signs) @ Z.mT
+        return triangle.upper_entries(V.mT - V), None, None

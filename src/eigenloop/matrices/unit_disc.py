@@ -1,0 +1,152 @@
+"""The short-term matrix of ENRNN (Helfrich, Ye 2020, section 3): eigenvalues inside the unit disc."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from eigenloop import initializers
+from eigenloop.matrices.base import Matrix
+from eigenloop.matrices.dominant import Dominant, dominant, spectral_radius
+from eigenloop.matrices.errors import NotInSetError
+from eigenloop.matrices.orthogonality import real_only
+
+
+class UnitDisc(Matrix):
+    r"""W = T / (rho(T) + eps), rho the spectral radius; plain T until rho(T) first exceeds 1.
+
+    From then on T is normalised for good, also where rho(T) falls below 1 again (the published rule), so with eps = 0
+    the largest eigenvalue sits on the unit circle.
+
+    Note [The gradient of the spectral radius]
+        With lambda the dominant eigenvalue, T u = lambda u and y^T T = lambda y^T (y = conj v of the paper),
+        d lambda / dT = S = y u^T / (y^T u), and d rho / dT = Re(conj(lambda) S) / rho = C / rho. So
+
+            dL/dT = (1 / (rho + eps)) [ G - sum(G . W) C / rho ].
+
+        Proposition 3.2 prints C / (rho + eps) in place of C / rho, which is right for eps = 0 only. If the
+        eigenvalue is not simple, rho has no gradient: it is then held constant for that step, the paper's remedy.
+
+    Args:
+        n: size.
+        eps: keeps the largest eigenvalue inside the disc by eps / (rho + eps).
+        init: ``"disc"`` (the paper's: gamma_j exp(+-i t_j), gamma ~ U(-1, 1), t ~ U(0, pi/2)), or a matrix of
+            spectral radius at most 1.
+        generator: for reproducible draws.
+
+    >>> W = UnitDisc(6)()
+    >>> bool(torch.linalg.eigvals(W).abs().max() <= 1)
+    True
+    """
+
+    _anchor = "weight"
+    normalised: Tensor
+    right: Tensor
+    left: Tensor
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        eps: float = 0.0,
+        init: str | Tensor = "disc",
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(n)
+        real_only(self, dtype)
+        if not eps >= 0:
+            raise ValueError(f"eps must not be negative, got {eps}")
+        self.eps = float(eps)
+        self.weight = nn.Parameter(torch.empty(n, n, device=device, dtype=dtype))
+        self.register_buffer("normalised", torch.zeros((), dtype=torch.bool, device=device))
+        self.register_buffer("right", torch.zeros(n, device=device, dtype=dtype))
+        self.register_buffer("left", torch.zeros(n, device=device, dtype=dtype))
+        if isinstance(init, Tensor):
+            self.assign_(init)
+        elif init == "disc":
+            with torch.no_grad():
+                self.weight.copy_(initializers.disc(n, generator))
+        else:
+            raise ValueError(f"init={init!r} is not known: choose 'disc' or give a matrix")
+
+    def exact(self) -> Tensor:
+        """Compute W; a training forward also remembers the leading vectors and whether rho has passed 1."""
+        T = self.weight.double()
+        remember = self.training and torch.is_grad_enabled() and isinstance(self.weight, nn.Parameter)
+        scale = self._scale(T.detach(), remember)
+        if scale is None:
+            return T
+        radius = _SpectralRadius.apply(T, *scale)
+        return T / (radius + self.eps).clamp_min(torch.finfo(T.dtype).tiny)
+
+    @torch.compiler.disable
+    @torch.no_grad()
+    def _scale(self, T: Tensor, remember: bool) -> tuple[Tensor, Tensor] | None:
+        """Return rho(T) and its derivative if T is to be normalised, or None if W = T."""
+        if not torch.isfinite(T).all():
+            return None
+        found = dominant(T.cpu().numpy(), self.right.double().cpu().numpy(), self.left.double().cpu().numpy())
+        if remember:
+            self.right.copy_(torch.from_numpy(found.right))
+            self.left.copy_(torch.from_numpy(found.left))
+            self.normalised.logical_or_(torch.tensor(found.radius > 1, device=self.normalised.device))
+        if not self.normalised and found.radius <= 1:
+            return None
+        return torch.tensor(found.radius, dtype=T.dtype, device=T.device), _radius_derivative(found).to(T.device)
+
+    def defect(self) -> float:
+        """Return by how much the spectral radius of the built W exceeds 1."""
+        with torch.no_grad():
+            return max(0.0, spectral_radius(self().double().cpu().numpy()) - 1)
+
+    def _take_(self, W: Tensor, tolerance: float) -> None:
+        radius = spectral_radius(W.cpu().numpy())
+        if radius > 1 + tolerance:
+            raise NotInSetError(
+                "UnitDisc",
+                "matrices of spectral radius at most 1",
+                "a spectral radius above 1 by",
+                radius - 1,
+                tolerance,
+                "divide it by its spectral radius, or use Free",
+            )
+        self.weight.copy_(W / max(1.0, radius))
+        self.normalised.zero_()
+
+    def extra_repr(self) -> str:
+        """Show the size, and eps if there is one."""
+        return str(self.n) if self.eps == 0 else f"{self.n}, eps={self.eps}"
+
+
+def _radius_derivative(found: Dominant) -> Tensor:
+    """Return C / rho; zero, with a warning, where the dominant eigenvalue is not simple."""
+    n = len(found.right)
+    if found.derivative is None or found.radius == 0:
+        warnings.warn(
+            "the dominant eigenvalue of UnitDisc's matrix is not simple, so its spectral radius has no gradient: it is "
+            "held constant for this step",
+            stacklevel=2,
+        )
+        return torch.zeros(n, n, dtype=torch.float64)
+    return torch.from_numpy((found.value.conjugate() * found.derivative).real / found.radius)
+
+
+class _SpectralRadius(torch.autograd.Function):
+    """rho(T) with the derivative that was found beside it."""
+
+    @staticmethod
+    def forward(ctx: Any, T: Tensor, radius: Tensor, derivative: Tensor) -> Tensor:
+        ctx.save_for_backward(derivative)
+        return radius.clone()
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
+        (derivative,) = ctx.saved_tensors
+        return grad * derivative, None, None

@@ -1,0 +1,88 @@
+"""What optimizers that keep a matrix on its set share: an ordinary step for the rest, and a watch on the set."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.optimizer import Optimizer, ParamsT
+
+from eigenloop.matrices import nearest_orthogonal, orthogonality_defect
+
+#: A matrix is projected back when max|W'W - I| passes this; looked at every `_LOOK_EVERY` steps.
+_ALLOWED, _LOOK_EVERY = 1e-6, 20
+
+
+class ProjectedOptimizer(Optimizer):
+    """RMSprop or SGD, with a special move for groups marked ``projected`` (see `param_groups`)."""
+
+    def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
+        for name in ("lr", "eps", "weight_decay"):
+            if not defaults[name] >= 0:
+                raise ValueError(f"{name} must not be negative, got {defaults[name]}")
+        if not 0 <= defaults["alpha"] < 1:
+            raise ValueError(f"alpha must lie in [0, 1), got {defaults['alpha']}")
+        if defaults["base"] not in ("rmsprop", "sgd"):
+            raise ValueError(f"base={defaults['base']!r} is not known: choose 'rmsprop' or 'sgd'")
+        super().__init__(params, {**defaults, "projected": False})
+        if not any(group["projected"] for group in self.param_groups):
+            raise ValueError(
+                f"{type(self).__name__} found no matrix to keep on its set: give it eigenloop.optim.param_groups(net, "
+                "lr) of a network with Orthogonal or Unitary matrices, or use an ordinary optimizer"
+            )
+
+    @abstractmethod
+    def _moved(self, W: Tensor, direction: Tensor, group: dict[str, Any]) -> Tensor:
+        """Return the matrix on the set to which a step along `direction` leads from W; both in double precision."""
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Take one step; the closure, if given, recomputes the loss, which is returned."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                if parameter.grad is not None:
+                    self._step_one(parameter, group)
+        return loss
+
+    def _step_one(self, parameter: Tensor, group: dict[str, Any]) -> None:
+        grad = parameter.grad
+        assert grad is not None
+        if group["weight_decay"]:
+            grad = grad.add(parameter, alpha=group["weight_decay"])
+        direction = self._preconditioned(parameter, grad, group)
+        if not group["projected"]:
+            parameter.add_(direction, alpha=-group["lr"])
+            return
+        if not torch.isfinite(direction).all():
+            raise RuntimeError(
+                "the gradient of a matrix that is kept on its set holds NaN or inf, so the matrix was left alone: skip "
+                "such steps, or go back and lower the learning rate"
+            )
+        double = torch.complex128 if parameter.is_complex() else torch.float64
+        W = self._moved(parameter.to(double), direction.to(double), group)
+        state = self.state[parameter]
+        state["steps"] = state.get("steps", 0) + 1
+        if state["steps"] % _LOOK_EVERY == 0 and orthogonality_defect(W.to(parameter.dtype)) > _ALLOWED:
+            W = nearest_orthogonal(W)
+        parameter.copy_(W)
+
+    def _preconditioned(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
+        """Return g (SGD), or g / (sqrt(ms) + eps) with ms <- alpha ms + (1 - alpha) |g|^2 from 0 (torch's RMSprop)."""
+        if group["base"] == "sgd" or (group["projected"] and not self._normalises):
+            return grad
+        state = self.state[parameter]
+        square = grad.abs().square()
+        if "mean_square" not in state:
+            state["mean_square"] = torch.zeros_like(square)
+        mean_square = state["mean_square"].mul_(group["alpha"]).add_(square, alpha=1 - group["alpha"])
+        return grad / (mean_square.sqrt() + group["eps"])
+
+    #: Whether the gradient of a projected matrix is preconditioned too.
+    _normalises = True
