@@ -133,12 +133,16 @@ def test_functional_call(net: el.Model) -> None:
     assert relative(net.eval()(x)[0], out) < 1e-6
 
 
-# Dynamo itself looks at .grad of everything where a graph is split, as dtriv's counting of steps does.
-@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
-@pytest.mark.filterwarnings("ignore:.torch.jit.script_method. is deprecated:DeprecationWarning")
-@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")
-@pytest.mark.parametrize("backend", ["aot_eager", pytest.param("inductor", marks=pytest.mark.slow)])
-def test_compile(net: el.Model, backend: str) -> None:
+COMPILER_WARNINGS = [
+    # Dynamo itself looks at .grad of everything where a graph is split, as counting steps does.
+    "ignore:The .grad attribute of a Tensor that is not a leaf",
+    "ignore:.torch.jit.script_method. is deprecated:DeprecationWarning",
+    "ignore:.*should not be instantiated:DeprecationWarning",
+    "ignore:.torch._prims_common.check. is deprecated:FutureWarning",
+]
+
+
+def check_compiled(net: el.Model, backend: str) -> None:
     torch.compiler.reset()
     compiled = torch.compile(net, backend=backend, fullgraph=not any(map(carries_state, net.modules())))
     net.zero_grad()
@@ -153,6 +157,18 @@ def test_compile(net: el.Model, backend: str) -> None:
         assert relative(ours, parameter.grad) < 1e-4
     train_(net, 2)
     assert relative(compiled(x)[0], net(x)[0]) < 1e-5
+
+
+@pytest.mark.filterwarnings(*COMPILER_WARNINGS)
+def test_compile(net: el.Model) -> None:
+    check_compiled(net, "aot_eager")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(*COMPILER_WARNINGS)
+@pytest.mark.parametrize("net", ["scornn", "dtriv", "nnrnn", "ncgru"], indirect=True)
+def test_compile_to_machine_code(net: el.Model) -> None:
+    check_compiled(net, "inductor")
 
 
 def test_compile_does_not_unroll_time() -> None:

@@ -22,16 +22,16 @@ class Bjorck(OrthogonalMatrix):
     M is the free parameter, Q_k = I - A_k^T A_k, and p the order; p = 1 is A <- 1.5 A - 0.5 A A^T A. The gradient is
     exact, with sigma_max held constant as in the paper.
 
-    Note [Iterating on singular values]
-        The iteration acts on the singular values of M alone: A_K = U f(S) V^T for M = U S V^T, with f the
-        K-fold composition of x -> x g(1 - x^2). One decomposition therefore gives W and its gradient for any
-        number of iterations,
+    Note [Iterating on eigenvalues]
+        The iteration acts on the eigenvalues of M^T M alone: with M^T M = V diag(l) V^T it gives
+        A_K = M V diag(r(l)) V^T for a polynomial r. One symmetric decomposition therefore gives W and its gradient for any number of
+        iterations,
 
-            dL/dM = U [ E . sym(U^T G V) + F . skew(U^T G V) ] V^T,
-            E_ij = (f(s_i) - f(s_j)) / (s_i - s_j),   F_ij = (f(s_i) + f(s_j)) / (s_i + s_j),
+            dL/dM = G R + 2 M V [ E . sym(V^T M^T G V) ] V^T,   R = V diag(r(l)) V^T,
+            E_ij = (r(l_i) - r(l_j)) / (l_i - l_j),
 
-        where E and F follow from the composition without a division, so equal singular values do no harm.
-        Backpropagating through K iterations would keep K matrices and cost 6 K products.
+        where E follows from the composition without a division, so equal eigenvalues do no harm. Backpropagating
+        through K iterations would keep K matrices and cost 6 K products.
 
     From an orthogonal start the map stays exact while M drifts. Singular values below 1/440 of the largest are
     not repaired by 15 iterations: give a `tolerance` where M may go far.
@@ -40,7 +40,8 @@ class Bjorck(OrthogonalMatrix):
         n: size.
         iterations: K.
         order: p.
-        tolerance: iterate until max |1 - f(s)^2| is below it instead, however long that takes.
+        tolerance: iterate until every singular value s has |1 - s^2| below it instead, however long that takes;
+            singular values of M below 1e-6 of the largest are beyond double precision and met less well.
         init: ``"haar"``, ``"identity"``, ``"cayley"``, ``"henaff"``, or an orthogonal matrix.
         generator: for reproducible draws.
 
@@ -75,7 +76,7 @@ class Bjorck(OrthogonalMatrix):
         self.assign_(initializers.start(init, n, generator))
 
     def exact(self) -> Tensor:
-        """Orthogonalise M; see Note [Iterating on singular values]."""
+        """Orthogonalise M; see Note [Iterating on eigenvalues]."""
         M = self.weight.double()
         if not torch.compiler.is_compiling() and not torch.isfinite(M).all():
             return torch.full_like(M, math.nan)  # what the decomposition would refuse; the caller names it
@@ -98,42 +99,46 @@ class Bjorck(OrthogonalMatrix):
 
 
 class _BjorckMap(torch.autograd.Function):
-    """U f(S) V^T and its exact gradient."""
+    """M V r(l) V^T and its exact gradient."""
 
     @staticmethod
     def forward(
         ctx: Any, M: Tensor, iterations: int, coefficients: tuple[float, ...], tolerance: float | None
     ) -> Tensor:
-        U, S, Vh = torch.linalg.svd(M)
-        sigma = S[0].clamp_min(torch.finfo(S.dtype).tiny)
-        values, symmetric, skew = _compose(S / sigma, iterations, coefficients, tolerance)
-        ctx.save_for_backward(U, Vh, symmetric / sigma, skew / sigma)
-        return (U * values) @ Vh
+        values, V = torch.linalg.eigh(M.mT @ M)
+        r, quotients = _compose(values.clamp_min(0), iterations, coefficients, tolerance)
+        R = (V * r) @ V.mT
+        ctx.save_for_backward(M, V, R, quotients)
+        return M @ R
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, G: Tensor) -> tuple[Tensor, None, None, None]:
-        U, Vh, symmetric, skew = ctx.saved_tensors
-        inner = U.mT @ G @ Vh.mT
-        mean, half = (inner + inner.mT) / 2, (inner - inner.mT) / 2
-        return U @ (symmetric * mean + skew * half) @ Vh, None, None, None
+        M, V, R, quotients = ctx.saved_tensors
+        inner = V.mT @ (M.mT @ G) @ V
+        return G @ R + M @ (V @ (quotients * (inner + inner.mT)) @ V.mT), None, None, None
 
 
 def _compose(
-    x: Tensor, iterations: int, coefficients: tuple[float, ...], tolerance: float | None
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Iterate x -> x g(1 - x^2) on the singular values, and with it the quotients E and F of the note.
+    values: Tensor, iterations: int, coefficients: tuple[float, ...], tolerance: float | None
+) -> tuple[Tensor, Tensor]:
+    """Iterate r <- r g(1 - l r^2) from 1 / sigma_max on the eigenvalues l, and with it the quotients E of the note.
 
-    E is the divided difference of f at (x_i, x_j). f being odd, F is the one at (x_i, -x_j).
+    y = l r^2 is the squared singular value of A_k. Divided differences obey D(fg) = f_i D(g) + g_j D(f).
     """
-    symmetric = skew = torch.ones(len(x), len(x), dtype=x.dtype, device=x.device)
+    sigma_squared = values[-1].clamp_min(torch.finfo(values.dtype).tiny)
+    r, y = sigma_squared.rsqrt().expand_as(values), values / sigma_squared
+    Dr = torch.zeros(len(values), len(values), dtype=values.dtype, device=values.device)
+    Dy = Dr + 1 / sigma_squared
     for _ in range(iterations if tolerance is None else _MOST_ITERATIONS):
-        if tolerance is not None and float((1 - x * x).abs().max()) <= tolerance:
+        if tolerance is not None and float((1 - y).abs().max()) <= tolerance:
             break
-        symmetric = symmetric * _divided_difference(x[:, None], x[None, :], coefficients)
-        skew = skew * _divided_difference(x[:, None], -x[None, :], coefficients)
-        x = x * _polynomial(1 - x * x, coefficients)
-    return x, symmetric, skew
+        g, slope = _polynomial(1 - y, coefficients)
+        Dg = -slope * Dy
+        Dr = r[:, None] * Dg + g[None, :] * Dr
+        Dy = y[:, None] * (g[:, None] + g[None, :]) * Dg + (g * g)[None, :] * Dy
+        r, y = r * g, y * g * g
+    return r, Dr
 
 
 def _binomial(i: int) -> float:
@@ -141,22 +146,11 @@ def _binomial(i: int) -> float:
     return math.prod((-0.5 - k) / (k + 1) for k in range(i))
 
 
-def _polynomial(q: Tensor, coefficients: tuple[float, ...]) -> Tensor:
-    result = torch.full_like(q, coefficients[-1])
+def _polynomial(q: Tensor, coefficients: tuple[float, ...]) -> tuple[Tensor, Tensor]:
+    """Return g(q) and (g(q_i) - g(q_j)) / (q_i - q_j), both by Horner's rule and without dividing."""
+    value = torch.full_like(q, coefficients[-1])
+    quotient = torch.zeros(len(q), len(q), dtype=q.dtype, device=q.device)
     for c in reversed(coefficients[:-1]):
-        result = result * q + c
-    return result
-
-
-def _divided_difference(a: Tensor, b: Tensor, coefficients: tuple[float, ...]) -> Tensor:
-    """Return (h(a) - h(b)) / (a - b) for h(x) = x g(1 - x^2), without dividing.
-
-    By the product rule this is g(q_a) + b (g(q_a) - g(q_b)) / (a - b), and q_a - q_b = -(a - b) (a + b).
-    """
-    qa, qb = 1 - a * a, 1 - b * b
-    # (g(qa) - g(qb)) / (qa - qb) by Horner's rule for both at once: d <- d qb + p(qa), p <- p qa + c.
-    value, quotient = torch.full_like(qa + qb, coefficients[-1]), torch.zeros_like(qa + qb)
-    for c in reversed(coefficients[:-1]):
-        quotient = quotient * qb + value
-        value = value * qa + c
-    return value - b * (a + b) * quotient
+        quotient = quotient * q[None, :] + value[:, None]
+        value = value * q + c
+    return value, quotient

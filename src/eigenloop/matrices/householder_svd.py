@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from eigenloop.matrices.base import Matrix
 from eigenloop.matrices.errors import NotInSetError
 from eigenloop.matrices.householder import Householder
-from eigenloop.matrices.orthogonality import real_only
+from eigenloop.matrices.orthogonality import real_only, verified_svd
 
 
 class HouseholderSVD(Matrix):
@@ -65,7 +65,7 @@ class HouseholderSVD(Matrix):
         return float(((sigma - 1).abs() - self.margin).clamp_min(0).max())
 
     def _take_(self, W: Tensor, tolerance: float) -> None:
-        U, sigma, Vh = torch.linalg.svd(W)
+        U, sigma, Vh = verified_svd(W)
         distance = float(((sigma - 1).abs() - self.margin).clamp_min(0).max())
         if distance > tolerance:
             raise NotInSetError(
