@@ -24,8 +24,8 @@ class Bjorck(OrthogonalMatrix):
 
     Note [Iterating on eigenvalues]
         The iteration acts on the eigenvalues of M^T M alone: with M^T M = V diag(l) V^T it gives
-        A_K = M V diag(r(l)) V^T for a polynomial r. One symmetric decomposition therefore gives W and its gradient for any number of
-        iterations,
+        A_K = M V diag(r(l)) V^T for a polynomial r. One symmetric decomposition therefore gives W and its gradient
+        for any number of iterations,
 
             dL/dM = G R + 2 M V [ E . sym(V^T M^T G V) ] V^T,   R = V diag(r(l)) V^T,
             E_ij = (r(l_i) - r(l_j)) / (l_i - l_j),
