@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim.optimizer import Optimizer, ParamsT
+from torch.optim.optimizer import ParamsT
 
 from eigenloop.matrices import nearest_orthogonal, orthogonality_defect
+from eigenloop.optim.stepwise import StepwiseOptimizer
 
-#: A matrix is projected back when max|W'W - I| passes this; looked at every `_LOOK_EVERY` steps.
-_ALLOWED, _LOOK_EVERY = 1e-6, 20
+#: A matrix is projected back when max|W'W - I| passes this. It is looked at every so many steps, and after each step so
+#: long that the rounding of W before it is amplified.
+_ALLOWED, _LOOK_EVERY, _LONG = 1e-6, 20, 0.1
 
 
-class ProjectedOptimizer(Optimizer):
+class ProjectedOptimizer(StepwiseOptimizer):
     """RMSprop or SGD, with a special move for groups marked ``projected`` (see `param_groups`)."""
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
@@ -38,24 +39,7 @@ class ProjectedOptimizer(Optimizer):
     def _moved(self, W: Tensor, direction: Tensor, group: dict[str, Any]) -> Tensor:
         """Return the matrix on the set to which a step along `direction` leads from W; both in double precision."""
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step; the closure, if given, recomputes the loss, which is returned."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._step_one(parameter, group)
-        return loss
-
-    def _step_one(self, parameter: Tensor, group: dict[str, Any]) -> None:
-        grad = parameter.grad
-        assert grad is not None
-        if group["weight_decay"]:
-            grad = grad.add(parameter, alpha=group["weight_decay"])
+    def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         direction = self._preconditioned(parameter, grad, group)
         if not group["projected"]:
             parameter.add_(direction, alpha=-group["lr"])
@@ -66,10 +50,12 @@ class ProjectedOptimizer(Optimizer):
                 "such steps, or go back and lower the learning rate"
             )
         double = torch.complex128 if parameter.is_complex() else torch.float64
-        W = self._moved(parameter.to(double), direction.to(double), group)
+        before = parameter.to(double)
+        W = self._moved(before, direction.to(double), group)
         state = self.state[parameter]
         state["steps"] = state.get("steps", 0) + 1
-        if state["steps"] % _LOOK_EVERY == 0 and orthogonality_defect(W.to(parameter.dtype)) > _ALLOWED:
+        look = state["steps"] % _LOOK_EVERY == 0 or float(torch.linalg.matrix_norm(W - before)) > _LONG
+        if look and orthogonality_defect(W.to(parameter.dtype)) > _ALLOWED:
             W = nearest_orthogonal(W)
         parameter.copy_(W)
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor
-from torch.optim.optimizer import Optimizer, ParamsT
+from torch.optim.optimizer import ParamsT
+
+from eigenloop.optim.stepwise import StepwiseOptimizer
 
 
-class TFRMSprop(Optimizer):
+class TFRMSprop(StepwiseOptimizer):
     """ms <- decay ms + (1 - decay) g^2,  p <- p - lr g / sqrt(ms + eps), with ms = 1 at the start.
 
     torch's RMSprop starts at ms = 0 and adds eps outside the root: its first step is 1 / sqrt(1 - alpha) times the
@@ -49,24 +50,7 @@ class TFRMSprop(Optimizer):
         defaults = {"lr": lr, "decay": decay, "eps": eps, "momentum": momentum, "weight_decay": weight_decay}
         super().__init__(params, defaults)
 
-    @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step; the closure, if given, recomputes the loss, which is returned."""
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                if parameter.grad is not None:
-                    self._move(parameter, parameter.grad, group)
-        return loss
-
     def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
-        if grad.is_sparse:
-            raise RuntimeError("TFRMSprop takes dense gradients: build the embedding with sparse=False")
-        if group["weight_decay"]:
-            grad = grad.add(parameter, alpha=group["weight_decay"])
         state = self.state[parameter]
         if not state:
             real = parameter.abs() if parameter.is_complex() else parameter

@@ -108,17 +108,7 @@ def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
 
 @_forward.register_fake
 def _forward_fake(
-    projected: Tensor,
-    W: Tensor,
-    bias: Tensor | None,
-    recurrent_bias: Tensor | None,
-    h0: Tensor,
-    lengths: Tensor | None,
-    candidate: str,
-    reset: str,
-    update: str,
-    reverse: bool,
-    negative_slope: float,
+    projected: Tensor, W: Tensor, bias: Any, recurrent_bias: Any, h0: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor]:
     return projected.new_empty((*projected.shape[:2], h0.shape[-1])), h0.new_empty(h0.shape)
 
@@ -198,20 +188,15 @@ def _outer(grad: Tensor, state: Tensor) -> Tensor:
 
 @_backward.register_fake
 def _backward_fake(
-    grad_out: Tensor | None,
-    grad_h_n: Tensor | None,
+    grad_out: Any,
+    grad_h_n: Any,
     out: Tensor,
     projected: Tensor,
     W: Tensor,
     bias: Tensor | None,
     recurrent_bias: Tensor | None,
     h0: Tensor,
-    lengths: Tensor | None,
-    candidate: str,
-    reset: str,
-    update: str,
-    reverse: bool,
-    negative_slope: float,
+    *rest: Any,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     return (
         projected.new_empty(projected.shape),

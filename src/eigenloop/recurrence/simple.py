@@ -83,16 +83,7 @@ def _forward(
 
 
 @_forward.register_fake
-def _forward_fake(
-    projected: Tensor,
-    W: Tensor,
-    bias: Tensor | None,
-    h0: Tensor,
-    lengths: Tensor | None,
-    activation: str,
-    reverse: bool,
-    negative_slope: float,
-) -> tuple[Tensor, Tensor]:
+def _forward_fake(projected: Tensor, W: Tensor, bias: Tensor | None, h0: Tensor, *rest: Any) -> tuple[Tensor, Tensor]:
     return projected.new_empty(projected.shape), h0.new_empty(h0.shape)
 
 
@@ -147,17 +138,7 @@ def _backward(
 
 @_backward.register_fake
 def _backward_fake(
-    grad_out: Tensor | None,
-    grad_h_n: Tensor | None,
-    out: Tensor,
-    projected: Tensor | None,
-    W: Tensor,
-    bias: Tensor | None,
-    h0: Tensor,
-    lengths: Tensor | None,
-    activation: str,
-    reverse: bool,
-    negative_slope: float,
+    grad_out: Any, grad_h_n: Any, out: Tensor, projected: Any, W: Tensor, bias: Tensor | None, h0: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     grad_bias = out.new_empty(0) if bias is None else bias.new_empty(bias.shape)
     return out.new_empty(out.shape), W.new_empty(W.shape), grad_bias, h0.new_empty(h0.shape)
