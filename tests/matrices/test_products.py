@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenloop.matrices import Givens, Householder, HouseholderSVD
+from eigenloop.matrices.givens import _LayerProduct
 
 
 def reflections(matrix: Householder) -> torch.Tensor:
@@ -103,6 +104,24 @@ def test_givens_equals_the_loop(n: int, style: str, capacity: int | None, comple
     assert relative(W, layers(matrix)) < 1e-13
     assert matrix.defect() < 1e-13
     assert W.is_complex() == complex
+
+
+@pytest.mark.parametrize("complex", [False, True])
+@pytest.mark.parametrize(("style", "capacity"), [("tunable", 6), ("fft", None)])
+def test_gradient_of_the_layers_equals_autograd(style: str, capacity: int | None, complex: bool) -> None:
+    """Undoing layer after layer gives what autograd gives through the products of dense layers."""
+    matrix = Givens(8, style=style, capacity=capacity, complex=complex, dtype=torch.float64)
+    own, other, partner = (t.detach() for t in matrix._coefficients())
+    leaves = [own.clone().requires_grad_(), other.clone().requires_grad_()]
+    eye, dense = torch.eye(8, dtype=own.dtype), torch.eye(8, dtype=own.dtype)
+    for layer in range(len(own)):
+        dense = (torch.diag(leaves[0][layer]) + leaves[1][layer][:, None] * eye[partner[layer]]) @ dense
+    G = torch.randn(8, 8, dtype=own.dtype)
+    expected = torch.autograd.grad(dense, leaves, G)
+    mine = [own.clone().requires_grad_(), other.clone().requires_grad_()]
+    found = torch.autograd.grad(_LayerProduct.apply(*mine, partner), mine, G)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert relative(ours, theirs) < 1e-9
 
 
 @pytest.mark.parametrize("complex", [False, True])
