@@ -128,9 +128,8 @@ class GRU(RecurrentLayer):
 
     def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
         additive, threshold, recurrent_bias = self._biases(cell)
-        projected = nn.functional.linear(x, getattr(self, f"weight_ih{cell}"), additive)
         return recurrence.gated(
-            projected,
+            x,
             self._weight_hh(cell),
             threshold,
             recurrent_bias,
@@ -141,6 +140,8 @@ class GRU(RecurrentLayer):
             self.update,
             reverse,
             negative_slope=self.negative_slope,
+            input_weight=getattr(self, f"weight_ih{cell}"),
+            input_bias=additive,
         )
 
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None, Tensor | None]:

@@ -122,20 +122,17 @@ class RNN(RecurrentLayer):
         recurrent_bias = getattr(self, f"bias_hh{cell}", None)
         if recurrent_bias is not None:
             additive = additive + recurrent_bias
-        if self.input_weight == "trained":
-            projected = nn.functional.linear(x, getattr(self, f"weight_ih{cell}"), additive)
-        else:
-            projected = x if additive is None else x + additive
-        W = getattr(self, f"recurrent{cell}")()
         return recurrence.simple(
-            projected,
-            W,
+            x,
+            self._weight_hh(cell),
             getattr(self, f"bias{cell}", None),
             h0,
             lengths,
             self.nonlinearity,
             reverse,
             negative_slope=self.negative_slope,
+            input_weight=getattr(self, f"weight_ih{cell}", None),
+            input_bias=additive,
         )
 
     def recurrent_matrix(self, layer: int = 0, reverse: bool = False) -> Tensor:

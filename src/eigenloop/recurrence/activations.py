@@ -44,7 +44,7 @@ def _nonzero(value: Tensor, slope: float) -> Tensor:
 
 
 def _leaky_derivative(value: Tensor, slope: float) -> Tensor:
-    return torch.where(value > 0, 1.0, slope).to(value.dtype)
+    return torch.where(value > 0, value.new_tensor(1.0), value.new_tensor(slope))
 
 
 ACTIVATIONS: dict[str, Activation] = {

@@ -37,7 +37,7 @@ def differentiable(forward: Any, backward: Any, setup_context: SetupContext, pul
 
         @staticmethod
         def forward(*arguments: Any) -> Any:
-            return backward(*arguments)
+            return tuple(backward(*arguments))  # a list would pass for a single output
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

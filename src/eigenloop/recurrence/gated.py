@@ -19,8 +19,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable
+from eigenloop.recurrence.fused_gated import fused_gated
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
 
@@ -37,12 +39,14 @@ def gated(
     reverse: bool = False,
     *,
     negative_slope: float = 0.01,
+    input_weight: Tensor | None = None,
+    input_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Run the gated recurrence over time.
+    """Run the gated recurrence over time, in the compiled kernel where it can (see `simple`).
 
     Args:
         projected: the input already multiplied, gate biases included, in the order reset, update, candidate:
-            (T, B, 3n).
+            (T, B, 3n); with `input_weight` the input itself: (T, B, m).
         W: the three recurrent matrices stacked in the same order: (3n, n).
         bias: modReLU's b, or added to the candidate's argument for every other activation: (n,) or None.
         recurrent_bias: b inside the reset product, torch's b_hn; only with ``reset="after"``: (n,) or None.
@@ -53,6 +57,8 @@ def gated(
         update: whether u says how much of the state to ``"keep"`` or of the candidate to ``"write"``.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
+        input_weight: U of the three gates, stacked: (3n, m) or None.
+        input_bias: added to U x: (3n,) or None.
 
     Returns:
         The states (T, B, n), zero at padded steps, and the final state (B, n).
@@ -60,8 +66,15 @@ def gated(
     if candidate == "modrelu" and bias is None:
         candidate = "identity"
     if bias is not None and ACTIVATIONS[candidate].additive_bias:
-        r_and_u, c = projected.split([2 * h0.shape[-1], h0.shape[-1]], dim=-1)
-        projected, bias = torch.cat((r_and_u, c + bias), dim=-1), None
+        shift = torch.cat((bias.new_zeros(2 * len(bias)), bias))
+        input_bias, bias = shift if input_bias is None else input_bias + shift, None
+    if kernel.serves(W):
+        tensors = (projected, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
+        return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
+    if input_weight is not None:
+        projected = torch.nn.functional.linear(projected, input_weight, input_bias)
+    elif input_bias is not None:
+        projected = projected + input_bias
     out, h_n = _gated(
         projected, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope
     )

@@ -14,8 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS, complex_modrelu_backward
 from eigenloop.recurrence.differentiation import differentiable
+from eigenloop.recurrence.fused_simple import fused_simple
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
 
@@ -29,11 +31,16 @@ def simple(
     reverse: bool = False,
     *,
     negative_slope: float = 0.01,
+    input_weight: Tensor | None = None,
+    input_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Run h_t = f(W h_{t-1} + p_t) over time.
 
+    Real states on the CPU go to the compiled kernel, everything else takes the reference path below. The kernel is
+    faster still if it is left to compute p itself: give it x and U.
+
     Args:
-        projected: p, the input already multiplied: (T, B, n).
+        projected: p, the input already multiplied: (T, B, n); with `input_weight` the input itself: (T, B, m).
         W: recurrent matrix in column convention: (n, n).
         bias: modReLU's b, or added to z for every other activation: (n,) or None.
         h0: initial state: (B, n).
@@ -41,6 +48,8 @@ def simple(
         activation: a key of `ACTIVATIONS`.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
+        input_weight: U, so that p_t = U x_t + input_bias: (n, m) or None.
+        input_bias: added to p: (n,) or None.
 
     Returns:
         The states (T, B, n), zero at padded steps, and the final state (B, n).
@@ -52,7 +61,15 @@ def simple(
     if activation == "modrelu" and bias is None:
         activation = "identity"
     if bias is not None and ACTIVATIONS[activation].additive_bias:
-        projected, bias = projected + bias, None
+        input_bias, bias = bias if input_bias is None else input_bias + bias, None
+    if kernel.serves(W):
+        return fused_simple(
+            projected, input_weight, W, input_bias, bias, h0, lengths, activation, reverse, negative_slope
+        )
+    if input_weight is not None:
+        projected = torch.nn.functional.linear(projected, input_weight, input_bias)
+    elif input_bias is not None:
+        projected = projected + input_bias
     out, h_n = _simple(projected, W, bias, h0, lengths, activation, reverse, negative_slope)
     return out, h_n
 

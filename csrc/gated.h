@@ -1,0 +1,409 @@
+/* The gated recurrence of GRU, NC-GRU and GORU over a sequence, and back. Equations and fields: el_gated in kernel.h.
+ *
+ * A row of `gates` holds r, u and c side by side, and W_c h + inner where the reset comes after the product. So does a
+ * row of our own scratch, each at a stride of its own.
+ */
+
+typedef struct {
+    REAL *input, *projected, *state, *next, *z, *scaled; /* forward; z: R rows of 3 strides; scaled: r * h */
+    REAL *dh, *pulled, *dz, *inner, *packed_rows, *dx;   /* backward; dz: 3 strides a row; inner: r * dc */
+    REAL *products;                                      /* backward: r * h of a block */
+    REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *grad_inner, *pad;
+    const REAL **rows;
+} FN(gated_part);
+
+typedef struct {
+    const el_gated *call;
+    int parts, few;
+    int64_t steps;
+    REAL *W[3], *U[3], *shift;
+    FN(gated_part) part[EL_MOST_PARTS];
+} FN(gated_run);
+
+/* C (M rows, gate g) = start + A V_g^T for V = W (K = n) or U (K = m). */
+TARGET static void FN(gate_product)(const FN(gated_run) *run, int gate, int64_t M, int64_t K, const REAL *a,
+                                    int64_t lda, const REAL *packed, const void *V, REAL *c, int64_t ldc,
+                                    const REAL *start, int64_t ldstart) {
+    const int64_t n = run->call->n;
+    if (run->few)
+        FN(multiply_few)(M, n, K, a, lda, (const REAL *)V + gate * n * K, c, ldc, start, ldstart);
+    else
+        FN(multiply)(0, M, n, K, a, lda, packed, c, ldc, start, ldstart);
+}
+
+TARGET static void FN(sigmoid_row)(int64_t n, REAL *restrict z) {
+    for (int64_t j = 0; j < n; j++) z[j] = FN(sigmoid)(z[j]);
+}
+
+/* h' from h, u and c. */
+TARGET static void FN(mix_row)(int64_t keep, int64_t n, const REAL *restrict h, const REAL *restrict u,
+                               const REAL *restrict c, REAL *restrict next) {
+    if (keep)
+        for (int64_t j = 0; j < n; j++) next[j] = c[j] + u[j] * (h[j] - c[j]);
+    else
+        for (int64_t j = 0; j < n; j++) next[j] = h[j] + u[j] * (c[j] - h[j]);
+}
+
+TARGET static void FN(multiply_rows)(int64_t n, const REAL *restrict a, const REAL *restrict b, REAL *restrict c) {
+    for (int64_t j = 0; j < n; j++) c[j] = a[j] * b[j];
+}
+
+/* c = p + r * q, q = W_c h + inner. The product wrote q; p is what U x gave. */
+TARGET static void FN(reset_row)(int64_t n, const REAL *restrict p, const REAL *restrict r, const REAL *restrict q,
+                                 REAL *restrict c) {
+    for (int64_t j = 0; j < n; j++) c[j] = p[j] + r[j] * q[j];
+}
+
+TARGET static void FN(gated_step)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t t, int64_t from,
+                                  int64_t R, const REAL *projected, const REAL *h, REAL *next) {
+    const el_gated *call = run->call;
+    const int64_t B = call->B, n = call->n, ld = FN(stride)(n), wide = 3 * ld, kept = call->before ? 3 : 4;
+    const REAL *inner = call->inner;
+    const REAL *given = call->m > 0 ? NULL : (const REAL *)call->x + t * call->x_t + from * call->x_b;
+    const int64_t ldp = projected ? wide : 0;
+    const REAL *start = projected ? projected : run->shift;
+    REAL *z = mine->z, *q = mine->scaled, *out = (REAL *)call->out + (t * B + from) * n;
+    REAL *gates = call->gates ? (REAL *)call->gates + (t * B + from) * kept * n : NULL;
+    for (int g = 0; g < 2; g++)
+        FN(gate_product)(run, g, R, n, h, ld, run->W[g], call->W, z + g * ld, wide, start + g * ld, ldp);
+    if (!call->before) FN(gate_product)(run, 2, R, n, h, ld, run->W[2], call->W, q, ld, NULL, 0);
+    for (int64_t r = 0; r < R; r++) {
+        REAL *row = z + r * wide;
+        if (given) {
+            FN(add_row)(n, row, given + r * call->x_b);
+            FN(add_row)(n, row + ld, given + r * call->x_b + n);
+        }
+        FN(sigmoid_row)(n, row);
+        FN(sigmoid_row)(n, row + ld);
+        if (call->before) {
+            FN(multiply_rows)(n, row, h + r * ld, q + r * ld);
+        } else {
+            if (inner) FN(add_row)(n, q + r * ld, inner);
+            FN(reset_row)(n, start + r * ldp + 2 * ld, row, q + r * ld, row + 2 * ld);
+        }
+    }
+    if (call->before)
+        FN(gate_product)(run, 2, R, n, q, ld, run->W[2], call->W, z + 2 * ld, wide, start + 2 * ld, ldp);
+    for (int64_t r = 0; r < R; r++) {
+        REAL *row = z + r * wide, *c = row + 2 * ld;
+        if (!el_valid(call->lengths, t, from + r)) {
+            memcpy(next + r * ld, h + r * ld, (size_t)n * sizeof(REAL));
+            memset(out + r * n, 0, (size_t)n * sizeof(REAL));
+            if (gates) memset(gates + r * kept * n, 0, (size_t)(kept * n) * sizeof(REAL));
+            continue;
+        }
+        if (given) FN(add_row)(n, c, given + r * call->x_b + 2 * n);
+        FN(activate)(call->activation, (REAL)call->slope, n, c, call->threshold);
+        FN(mix_row)(call->keep, n, h + r * ld, row + ld, c, next + r * ld);
+        memcpy(out + r * n, next + r * ld, (size_t)n * sizeof(REAL));
+        if (gates) {
+            for (int g = 0; g < 3; g++) memcpy(gates + (r * kept + g) * n, row + g * ld, (size_t)n * sizeof(REAL));
+            if (!call->before) memcpy(gates + (r * kept + 3) * n, q + r * ld, (size_t)n * sizeof(REAL));
+        }
+    }
+}
+
+TARGET static void FN(gated_forward_part)(void *context, int index) {
+    const FN(gated_run) *run = context;
+    const el_gated *call = run->call;
+    const FN(gated_part) *mine = &run->part[index];
+    const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n);
+    const int64_t from = el_slice(B, run->parts, index), to = el_slice(B, run->parts, index + 1), R = to - from;
+    const REAL *h0 = call->h0;
+    REAL *h = mine->state, *next = mine->next;
+    for (int64_t r = 0; r < R; r++) memcpy(h + r * ld, h0 + (from + r) * n, (size_t)n * sizeof(REAL));
+    for (int64_t first = 0; first < T; first += run->steps) {
+        const int64_t last = el_smaller(T, first + run->steps), count = (last - first) * R;
+        if (m > 0) {
+            FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
+                             mine->input);
+            for (int g = 0; g < 3; g++)
+                FN(gate_product)(run, g, count, m, mine->input, m, run->U[g], call->U, mine->projected + g * ld, 3 * ld,
+                                 run->shift + g * ld, 0);
+        }
+        for (int64_t i = first; i < last; i++) {
+            const REAL *projected = m > 0 ? mine->projected + (i - first) * R * 3 * ld : NULL;
+            FN(gated_step)(run, mine, el_time(T, i, call->reverse), from, R, projected, h, next);
+            REAL *const previous = h;
+            h = next;
+            next = previous;
+        }
+    }
+    for (int64_t r = 0; r < R; r++)
+        memcpy((REAL *)call->h_n + (from + r) * n, h + r * ld, (size_t)n * sizeof(REAL));
+}
+
+TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block) {
+    const el_gated *call = run->call;
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), R = el_most_rows(call->B, run->parts);
+    const size_t real = sizeof(REAL);
+    run->shift = el_cut(block, (size_t)(3 * ld) * real);
+    for (int g = 0; g < 3; g++) {
+        run->W[g] = run->few ? NULL : el_cut(block, (size_t)(n * FN(padded)(n)) * real);
+        run->U[g] = run->few ? NULL : el_cut(block, (size_t)(m * FN(padded)(n)) * real);
+    }
+    for (int p = 0; p < run->parts; p++) {
+        FN(gated_part) *part = &run->part[p];
+        part->state = el_cut(block, (size_t)(R * ld) * real);
+        part->next = el_cut(block, (size_t)(R * ld) * real);
+        part->z = el_cut(block, (size_t)(R * 3 * ld) * real);
+        part->scaled = el_cut(block, (size_t)(R * ld) * real);
+        part->input = el_cut(block, (size_t)(run->steps * R * m) * real);
+        part->projected = el_cut(block, m > 0 ? (size_t)(run->steps * R * 3 * ld) * real : 0);
+    }
+}
+
+TARGET static int FN(gated_forward)(const el_gated *call) {
+    FN(gated_run) run = {.call = call};
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n);
+    run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
+    run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
+    run.few = call->T * el_most_rows(call->B, run.parts) <= FEW_ROWS;
+    el_block block = {0};
+    FN(gated_forward_layout)(&run, &block);
+    void *base = el_borrow(block.used);
+    if (!base) return -1;
+    block = (el_block){.base = base};
+    FN(gated_forward_layout)(&run, &block);
+    for (int g = 0; g < 3; g++) {
+        FN(padded_row)(call->shift ? (const REAL *)call->shift + g * n : NULL, n, run.shift + g * ld);
+        if (run.few) continue;
+        FN(pack_transposed)(n, n, (const REAL *)call->W + g * n * n, run.W[g]);
+        if (m > 0) FN(pack_transposed)(m, n, (const REAL *)call->U + g * n * m, run.U[g]);
+    }
+    const size_t states = (size_t)(call->T * call->B * n) * sizeof(REAL);
+    el_will_fill(call->out, states);
+    if (call->gates) el_will_fill(call->gates, states * (call->before ? 3 : 4));
+    el_parallel(run.parts, FN(gated_forward_part), &run);
+    el_return(base);
+    return 0;
+}
+
+/* du and dc from the gradient g of h', and the share of g that goes straight to h. */
+TARGET static void FN(unmix_row)(int64_t keep, int64_t n, const REAL *restrict h, const REAL *restrict u,
+                                 const REAL *restrict c, const REAL *restrict g, REAL *restrict du, REAL *restrict dc,
+                                 REAL *restrict direct) {
+    const REAL sign = keep ? 1 : -1;
+    for (int64_t j = 0; j < n; j++) {
+        const REAL kept = keep ? u[j] : 1 - u[j];
+        du[j] = g[j] * (sign * (h[j] - c[j]) * u[j] * (1 - u[j]));
+        dc[j] = g[j] * (1 - kept);
+        direct[j] = g[j] * kept;
+    }
+}
+
+/* d of the sigmoid's argument: dr * r (1 - r) * what r multiplied. */
+TARGET static void FN(unreset_row)(int64_t n, const REAL *restrict through, const REAL *restrict r,
+                                   const REAL *restrict multiplied, REAL *restrict dr) {
+    for (int64_t j = 0; j < n; j++) dr[j] = through[j] * (r[j] * (1 - r[j]) * multiplied[j]);
+}
+
+TARGET static void FN(add_product_row)(int64_t n, REAL *restrict to, const REAL *restrict a, const REAL *restrict b) {
+    for (int64_t j = 0; j < n; j++) to[j] += a[j] * b[j];
+}
+
+/* One step back: fills this step's rows of dz (and inner) and leaves dL/dh of the step before in `pulled`. */
+TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t t, int64_t from,
+                                  int64_t R, REAL *dz, REAL *inner) {
+    const el_gated *call = run->call;
+    const int64_t T = call->T, B = call->B, n = call->n, ld = FN(stride)(n), wide = 3 * ld;
+    const int64_t kept = call->before ? 3 : 4, *lengths = call->lengths;
+    const REAL *grad_out = call->grad_out;
+    const REAL *gates = (const REAL *)call->gates + (t * B + from) * kept * n;
+    REAL *scratch = mine->packed_rows; /* free until the block is collected: R rows */
+    for (int64_t r = 0; r < R; r++) {
+        const REAL *gate = gates + r * kept * n;
+        REAL *g = mine->dh + r * ld, *row = dz + r * wide;
+        if (!el_valid(lengths, t, from + r)) {
+            memset(row, 0, (size_t)wide * sizeof(REAL));
+            memset(inner + r * ld, 0, (size_t)ld * sizeof(REAL));
+            memset(mine->pulled + r * ld, 0, (size_t)ld * sizeof(REAL));
+            continue;
+        }
+        const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
+        if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
+        REAL *dc = row + 2 * ld;
+        FN(unmix_row)(call->keep, n, h, gate + n, gate + 2 * n, g, row + ld, scratch, mine->pulled + r * ld);
+        FN(deactivate)(call->activation, (REAL)call->slope, n, gate + 2 * n, scratch, dc);
+        if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gate + 2 * n, dc);
+        if (!call->before) {
+            FN(unreset_row)(n, dc, gate, gate + 3 * n, row);
+            FN(multiply_rows)(n, dc, gate, inner + r * ld);
+            if (call->grad_inner) FN(add_row)(n, mine->grad_inner, inner + r * ld);
+        }
+    }
+    if (call->before) {
+        FN(multiply)(0, R, n, n, dz + 2 * ld, wide, run->W[2], scratch, ld, NULL, 0);
+        for (int64_t r = 0; r < R; r++) {
+            if (!el_valid(lengths, t, from + r)) continue;
+            const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
+            const REAL *reset = gates + r * kept * n;
+            FN(unreset_row)(n, scratch + r * ld, reset, h, dz + r * wide);
+            FN(add_product_row)(n, mine->pulled + r * ld, scratch + r * ld, reset);
+        }
+    } else {
+        FN(multiply)(0, R, n, n, inner, ld, run->W[2], mine->pulled, ld, mine->pulled, ld);
+    }
+    for (int g = 0; g < 2; g++)
+        FN(multiply)(0, R, n, n, dz + g * ld, wide, run->W[g], mine->pulled, ld, mine->pulled, ld);
+    for (int64_t r = 0; r < R; r++) {
+        REAL *row = dz + r * wide;
+        if (!el_valid(lengths, t, from + r)) memcpy(mine->pulled + r * ld, mine->dh + r * ld, (size_t)n * sizeof(REAL));
+        for (int g = 0; g < 3; g++) {
+            if (call->grad_shift) FN(add_row)(n, mine->grad_shift + g * ld, row + g * ld);
+            if (call->m == 0 && call->grad_x)
+                memcpy((REAL *)call->grad_x + ((t * B + from + r) * 3 + g) * n, row + g * ld, (size_t)n * sizeof(REAL));
+        }
+    }
+}
+
+/* The gradients of W, U and x from a finished block. */
+TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t first, int64_t last,
+                                     int64_t from, int64_t to) {
+    const el_gated *call = run->call;
+    const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t R = to - from, count = (last - first) * R, wide = 3 * ld;
+    const REAL *dz = mine->dz;
+    REAL *packed = mine->packed_rows;
+    if (call->grad_W) {
+        for (int64_t i = first, k = 0; i < last; i++) {
+            const int64_t t = el_time(T, i, call->reverse);
+            for (int64_t b = from; b < to; b++, k++)
+                mine->rows[k] = el_valid(call->lengths, t, b)
+                                    ? FN(previous)(call->out, call->h0, T, B, n, call->lengths, t, b, call->reverse)
+                                    : mine->pad;
+        }
+        FN(pack_rows)(count, n, mine->rows, packed);
+        for (int g = 0; g < 2; g++) {
+            REAL *grad = mine->grad_W + g * n * ld;
+            FN(multiply)(1, n, n, count, dz + g * ld, wide, packed, grad, ld, grad, ld);
+        }
+        if (call->before) {
+            for (int64_t i = first, k = 0; i < last; i++) {
+                const REAL *gates = (const REAL *)call->gates + el_time(T, i, call->reverse) * B * 3 * n;
+                for (int64_t b = from; b < to; b++, k++) {
+                    FN(multiply_rows)(n, gates + b * 3 * n, mine->rows[k], mine->products + k * ld);
+                    mine->rows[k] = mine->products + k * ld;
+                }
+            }
+            FN(pack_rows)(count, n, mine->rows, packed);
+        }
+        REAL *grad = mine->grad_W + 2 * n * ld;
+        if (call->before)
+            FN(multiply)(1, n, n, count, dz + 2 * ld, wide, packed, grad, ld, grad, ld);
+        else
+            FN(multiply)(1, n, n, count, mine->inner, ld, packed, grad, ld, grad, ld);
+    }
+    if (m > 0 && call->grad_U) {
+        FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
+                         mine->input);
+        for (int64_t k = 0; k < count; k++) mine->rows[k] = mine->input + k * m;
+        FN(pack_rows)(count, m, mine->rows, packed);
+        for (int g = 0; g < 3; g++) {
+            REAL *grad = mine->grad_U + g * n * ldm;
+            FN(multiply)(1, n, m, count, dz + g * ld, wide, packed, grad, ldm, grad, ldm);
+        }
+    }
+    if (m > 0 && call->grad_x) {
+        for (int g = 0; g < 3; g++)
+            FN(multiply)(0, count, m, n, dz + g * ld, wide, run->U[g], mine->dx, ldm, g > 0 ? mine->dx : NULL, ldm);
+        for (int64_t i = first, k = 0; i < last; i++)
+            for (int64_t b = from; b < to; b++, k++)
+                memcpy((REAL *)call->grad_x + (el_time(T, i, call->reverse) * B + b) * m, mine->dx + k * ldm,
+                       (size_t)m * sizeof(REAL));
+    }
+}
+
+TARGET static void FN(gated_backward_part)(void *context, int index) {
+    const FN(gated_run) *run = context;
+    const el_gated *call = run->call;
+    FN(gated_part) mine = run->part[index];
+    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
+    const int64_t R = to - from;
+    const REAL *grad_h_n = call->grad_h_n;
+    memset(mine.grad_W, 0, (size_t)(call->grad_W ? 3 * n * ld : 0) * sizeof(REAL));
+    memset(mine.grad_U, 0, (size_t)(call->grad_U ? 3 * n * ldm : 0) * sizeof(REAL));
+    memset(mine.grad_shift, 0, (size_t)(3 * ld) * sizeof(REAL));
+    memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
+    memset(mine.grad_inner, 0, (size_t)ld * sizeof(REAL));
+    memset(mine.pad, 0, (size_t)n * sizeof(REAL));
+    for (int64_t r = 0; r < R; r++)
+        FN(padded_row)(grad_h_n ? grad_h_n + (from + r) * n : NULL, n, mine.dh + r * ld);
+    for (int64_t last = T; last > 0;) {
+        const int64_t first = (last - 1) / run->steps * run->steps;
+        for (int64_t i = last - 1; i >= first; i--) {
+            const int64_t row = (i - first) * R;
+            FN(gated_pull)(run, &mine, el_time(T, i, call->reverse), from, R, mine.dz + row * 3 * ld,
+                           mine.inner + row * ld);
+            REAL *const before = mine.dh;
+            mine.dh = mine.pulled;
+            mine.pulled = before;
+        }
+        FN(gated_collect)(run, &mine, first, last, from, to);
+        last = first;
+    }
+    if (call->grad_h0)
+        for (int64_t r = 0; r < R; r++)
+            memcpy((REAL *)call->grad_h0 + (from + r) * n, mine.dh + r * ld, (size_t)n * sizeof(REAL));
+}
+
+TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block) {
+    const el_gated *call = run->call;
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
+    const size_t real = sizeof(REAL);
+    for (int g = 0; g < 3; g++) {
+        run->W[g] = el_cut(block, (size_t)(n * FN(padded)(n)) * real);
+        run->U[g] = el_cut(block, (size_t)(n * FN(padded)(m)) * real);
+    }
+    for (int p = 0; p < run->parts; p++) {
+        FN(gated_part) *part = &run->part[p];
+        part->dh = el_cut(block, (size_t)(R * ld) * real);
+        part->pulled = el_cut(block, (size_t)(R * ld) * real);
+        part->dz = el_cut(block, (size_t)(count * 3 * ld) * real);
+        part->inner = el_cut(block, (size_t)(count * ld) * real);
+        part->products = el_cut(block, call->before ? (size_t)(count * ld) * real : 0);
+        part->input = el_cut(block, (size_t)(count * m) * real);
+        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
+        part->dx = el_cut(block, (size_t)(count * ldm) * real);
+        part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
+        part->pad = el_cut(block, (size_t)n * real);
+    }
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(3 * n * ld) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(3 * n * ldm) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)(3 * ld) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_inner = el_cut(block, (size_t)ld * real);
+}
+
+TARGET static int FN(gated_backward)(const el_gated *call) {
+    FN(gated_run) run = {.call = call};
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
+    run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
+    el_block block = {0};
+    FN(gated_backward_layout)(&run, &block);
+    void *base = el_borrow(block.used);
+    if (!base) return -1;
+    block = (el_block){.base = base};
+    FN(gated_backward_layout)(&run, &block);
+    for (int g = 0; g < 3; g++) {
+        FN(pack_plain)(n, n, (const REAL *)call->W + g * n * n, run.W[g]);
+        if (m > 0 && call->grad_x) FN(pack_plain)(n, m, (const REAL *)call->U + g * n * m, run.U[g]);
+    }
+    if (call->grad_x) el_will_fill(call->grad_x, (size_t)(call->T * call->B * (m > 0 ? m : 3 * n)) * sizeof(REAL));
+    el_parallel(run.parts, FN(gated_backward_part), &run);
+    const FN(gated_part) *part = run.part;
+    const int parts = run.parts;
+#define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
+    if (call->grad_W) FN(sum_parts)(3 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
+    if (call->grad_U) FN(sum_parts)(3 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_shift) FN(sum_parts)(3, n, ld, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
+    if (call->grad_threshold)
+        FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
+    if (call->grad_inner) FN(sum_parts)(1, n, ld, parts, part->grad_inner, DISTANCE(grad_inner), call->grad_inner);
+#undef DISTANCE
+    el_return(base);
+    return 0;
+}

@@ -1,0 +1,118 @@
+#include "pool.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#define MOST_WORKERS 256
+#define SPINS 2000 /* some tens of microseconds: parts end almost together, and a sleep costs more than that */
+
+static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job the pool runs */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* guards what follows */
+static pthread_cond_t work = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
+static pthread_t threads[MOST_WORKERS];
+static int workers, stopping;
+static struct {
+    el_part body;
+    void *context;
+    int parts, next;
+    atomic_int left;
+} job;
+
+static void run_parts(void) { /* called and returns with the lock held */
+    while (job.next < job.parts) {
+        const int part = job.next++;
+        const el_part body = job.body;
+        void *const context = job.context;
+        pthread_mutex_unlock(&lock);
+        body(context, part);
+        pthread_mutex_lock(&lock);
+        if (atomic_fetch_sub(&job.left, 1) == 1) pthread_cond_broadcast(&finished);
+    }
+}
+
+static void *worker(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    while (!stopping) {
+        run_parts();
+        if (!stopping) pthread_cond_wait(&work, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+static void start_workers(int wanted) { /* called with the lock held; fewer is slower, not wrong */
+    sigset_t all, before;
+    if (wanted > MOST_WORKERS) wanted = MOST_WORKERS;
+    if (workers >= wanted) return;
+    sigfillset(&all); /* Ctrl-C belongs to the interpreter's thread */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (workers < wanted && pthread_create(&threads[workers], NULL, worker, NULL) == 0) workers++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+/* fork copies one thread only: the child starts without workers and with locks nobody holds. */
+static void before_fork(void) {
+    pthread_mutex_lock(&owner);
+    pthread_mutex_lock(&lock);
+}
+
+static void after_fork_in_parent(void) {
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&owner);
+}
+
+static void after_fork_in_child(void) {
+    workers = 0;
+    job.parts = job.next = 0;
+    pthread_mutex_init(&owner, NULL);
+    pthread_mutex_init(&lock, NULL);
+    pthread_cond_init(&work, NULL);
+    pthread_cond_init(&finished, NULL);
+}
+
+static void register_fork_handlers(void) { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child); }
+
+void el_parallel(int parts, el_part body, void *context) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, register_fork_handlers);
+    if (parts == 1 || pthread_mutex_trylock(&owner) != 0) {
+        for (int part = 0; part < parts; part++) body(context, part);
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    start_workers(parts - 1);
+    job.body = body;
+    job.context = context;
+    job.parts = parts;
+    job.next = 0;
+    atomic_store(&job.left, parts);
+    pthread_cond_broadcast(&work);
+    run_parts();
+    pthread_mutex_unlock(&lock);
+    for (int spin = 0; spin < SPINS && atomic_load(&job.left) > 0; spin++) {
+#if defined(__x86_64__) || defined(__i386__)
+        __builtin_ia32_pause();
+#endif
+    }
+    pthread_mutex_lock(&lock);
+    while (atomic_load(&job.left) > 0) pthread_cond_wait(&finished, &lock);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&owner);
+}
+
+void el_stop_workers(void) {
+    pthread_mutex_lock(&owner);
+    pthread_mutex_lock(&lock);
+    stopping = 1;
+    const int running = workers;
+    pthread_cond_broadcast(&work);
+    pthread_mutex_unlock(&lock);
+    for (int i = 0; i < running; i++) pthread_join(threads[i], NULL);
+    pthread_mutex_lock(&lock);
+    workers = 0;
+    stopping = 0;
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&owner);
+}

@@ -1,0 +1,18 @@
+/* One instruction set in one precision. No include guards: variants.h includes this several times. */
+
+#include "product.h"
+
+#include "pointwise.h"
+
+#include "rows.h"
+
+#include "simple.h"
+
+#include "gated.h"
+
+#undef LANES
+#undef DEPTH
+#undef EXPONENT_SHIFT
+#undef EXPONENT_BIAS
+#undef ROUNDING
+#undef EXP_LIMIT

@@ -1,0 +1,237 @@
+"""The gated recurrence of GRU, NC-GRU and GORU in the compiled kernel, for real states on the CPU.
+
+Equations: `eigenloop.recurrence.gated`. As in `fused_simple` the input arrives before the product with U. Where a backward
+pass is to come the gates of every step are kept, (T, B, 3n), or 4n with the reset after the product; in inference nothing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.recurrence import kernel
+from eigenloop.recurrence.differentiation import differentiable
+
+
+def fused_gated(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    inner: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    """Run the recurrence in the kernel.
+
+    Args:
+        x: (T, B, m), or U x itself, (T, B, 3n), where `input_weight` is None.
+        input_weight: U, (3n, m), in the order reset, update, candidate; or None.
+        W: (3n, n).
+        shift: added to the three arguments: (3n,) or None.
+        threshold: modReLU's b: (n,), None for every other candidate.
+        inner: b inside the reset product: (n,) or None.
+        h0: (B, n).
+        lengths: (B,) int64 or None.
+        candidate: a key of `ACTIVATIONS`.
+        reset: ``"before"`` or ``"after"``.
+        update: ``"keep"`` or ``"write"``.
+        reverse: run from the last valid step to the first.
+        negative_slope: leaky_relu's slope.
+
+    Returns:
+        The states (T, B, n) and the final state (B, n).
+    """
+    tensors = (x, input_weight, W, shift, threshold, inner, h0, lengths)
+    options = (candidate, reset, update, reverse, negative_slope)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+    run = _fused_gated if needs_grad or not kernel.reachable(*tensors) else _run_forward
+    out, h_n, _ = run(*tensors, *options, needs_grad)
+    return out, h_n
+
+
+def _run_forward(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    inner: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    keep_gates: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    n = W.shape[1]
+    out, h_n, gates = _empty_outputs(x, n, reset, keep_gates)
+    kernel.run_gated(
+        "gated_forward",
+        kernel.rows(x),
+        None if input_weight is None else input_weight.contiguous(),
+        W.contiguous(),
+        None if shift is None else shift.contiguous(),
+        None if threshold is None else threshold.contiguous(),
+        None if inner is None else inner.contiguous(),
+        h0.contiguous(),
+        lengths,
+        (candidate, reverse, negative_slope),
+        reset == "before",
+        update == "keep",
+        out,
+        h_n,
+        gates if keep_gates else None,
+    )
+    return out, h_n, gates
+
+
+def _empty_outputs(x: Tensor, n: int, reset: str, keep_gates: bool) -> tuple[Tensor, Tensor, Tensor]:
+    T, B = x.shape[:2]
+    kept = (T, B, (3 if reset == "before" else 4) * n) if keep_gates else (0,)
+    return x.new_empty((T, B, n)), x.new_empty((B, n)), x.new_empty(kept)
+
+
+@torch.library.custom_op("eigenloop::fused_gated", mutates_args=())
+def _forward(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    inner: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    keep_gates: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
+    tensors = (x, input_weight, W, shift, threshold, inner, h0, lengths)
+    return _run_forward(*tensors, candidate, reset, update, reverse, negative_slope, keep_gates)
+
+
+@_forward.register_fake
+def _forward_fake(
+    x: Tensor,
+    input_weight: Any,
+    W: Tensor,
+    shift: Any,
+    threshold: Any,
+    inner: Any,
+    h0: Tensor,
+    lengths: Any,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    keep_gates: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _empty_outputs(x, W.shape[1], reset, keep_gates)
+
+
+@torch.library.custom_op("eigenloop::fused_gated_backward", mutates_args=())
+def _backward(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    out: Tensor,
+    gates: Tensor,
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    threshold: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    wanted: list[bool],
+) -> list[Tensor]:
+    """Return the gradients of x, U, W, shift, threshold, inner and h0; an empty tensor for one that is not wanted."""
+    grads = _empty_grads(x, input_weight, W, h0, wanted)
+    kernel.run_gated(
+        "gated_backward",
+        kernel.rows(x),
+        None if input_weight is None else input_weight.contiguous(),
+        W.contiguous(),
+        None,
+        threshold,
+        None,
+        h0.contiguous(),
+        lengths,
+        (candidate, reverse, negative_slope),
+        reset == "before",
+        update == "keep",
+        out,
+        None,
+        gates,
+        None if grad_out is None else kernel.rows(grad_out),
+        None if grad_h_n is None else grad_h_n.contiguous(),
+        tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
+    )
+    return grads
+
+
+def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
+    n = W.shape[1]
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (3 * n,), (n,), (n,), h0.shape)
+    return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
+
+
+@_backward.register_fake
+def _backward_fake(
+    grad_out: Any,
+    grad_h_n: Any,
+    out: Any,
+    gates: Any,
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    threshold: Any,
+    h0: Tensor,
+    lengths: Any,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    wanted: list[bool],
+) -> list[Tensor]:
+    return _empty_grads(x, input_weight, W, h0, wanted)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    x, U, W, _, threshold, _, h0, lengths, *ctx.options, _ = inputs
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(output[2])
+    ctx.save_for_backward(output[0], output[2], x, U, W, threshold, h0, lengths)
+
+
+def _pull_back(
+    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None, _: Any
+) -> tuple[Tensor | None, ...]:
+    if grad_out is None and grad_h_n is None:
+        return (None,) * 14
+    wanted = list(ctx.needs_input_grad[:7])
+    grads = run_backward(grad_out, grad_h_n, *ctx.saved_tensors, *ctx.options, wanted)
+    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 7)
+
+
+_fused_gated = differentiable(_forward, _backward, _setup_context, _pull_back)

@@ -1,0 +1,187 @@
+"""The simple recurrence in the compiled kernel: h_t = f(W h_{t-1} + U x_t + shift), for real states on the CPU.
+
+Unlike the reference it takes the input before the product with U: the kernel multiplies a few steps at a time while
+they are in cache, and collects the gradients of U and W the same way, so that neither U x nor its gradient ever
+stands in memory as a whole. Without a U the input is taken as multiplied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.recurrence import kernel
+from eigenloop.recurrence.differentiation import differentiable
+
+
+def fused_simple(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    """Run the recurrence in the kernel.
+
+    Args:
+        x: (T, B, m), or U x itself, (T, B, n), where `input_weight` is None.
+        input_weight: U, (n, m) or None.
+        W: (n, n).
+        shift: added to W h + U x: (n,) or None.
+        threshold: modReLU's b: (n,), None for every other activation.
+        h0: (B, n).
+        lengths: (B,) int64 or None.
+        activation: a key of `ACTIVATIONS`.
+        reverse: run from the last valid step to the first.
+        negative_slope: leaky_relu's slope.
+
+    Returns:
+        The states (T, B, n) and the final state (B, n).
+    """
+    tensors = (x, input_weight, W, shift, threshold, h0, lengths)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+    run = _fused_simple if needs_grad or not kernel.reachable(*tensors) else _run_forward
+    out, h_n = run(x, input_weight, W, shift, threshold, h0, lengths, activation, reverse, negative_slope)
+    return out, h_n
+
+
+def _run_forward(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    T, B = x.shape[:2]
+    out, h_n = W.new_empty((T, B, len(W))), W.new_empty((B, len(W)))
+    kernel.run_simple(
+        "simple_forward",
+        kernel.rows(x),
+        None if input_weight is None else input_weight.contiguous(),
+        W.contiguous(),
+        None if shift is None else shift.contiguous(),
+        None if threshold is None else threshold.contiguous(),
+        h0.contiguous(),
+        lengths,
+        (activation, reverse, negative_slope),
+        out,
+        h_n,
+    )
+    return out, h_n
+
+
+@torch.library.custom_op("eigenloop::fused_simple", mutates_args=())
+def _forward(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+) -> tuple[Tensor, Tensor]:
+    return _run_forward(x, input_weight, W, shift, threshold, h0, lengths, activation, reverse, negative_slope)
+
+
+@_forward.register_fake
+def _forward_fake(
+    x: Tensor, input_weight: Any, W: Tensor, shift: Any, threshold: Any, h0: Tensor, *rest: Any
+) -> tuple[Tensor, Tensor]:
+    return x.new_empty((*x.shape[:2], W.shape[0])), h0.new_empty(h0.shape)
+
+
+@torch.library.custom_op("eigenloop::fused_simple_backward", mutates_args=())
+def _backward(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    out: Tensor,
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    threshold: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+    wanted: list[bool],
+) -> list[Tensor]:
+    """Return the gradients of x, U, W, shift, threshold and h0; an empty tensor for one that is not wanted."""
+    grads = _empty_grads(x, input_weight, W, h0, wanted)
+    kernel.run_simple(
+        "simple_backward",
+        kernel.rows(x),
+        None if input_weight is None else input_weight.contiguous(),
+        W.contiguous(),
+        None,
+        threshold,
+        h0.contiguous(),
+        lengths,
+        (activation, reverse, negative_slope),
+        out,
+        None,
+        None if grad_out is None else kernel.rows(grad_out),
+        None if grad_h_n is None else grad_h_n.contiguous(),
+        tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
+    )
+    return grads
+
+
+def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
+    n = W.shape[0]
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), (n,), h0.shape)
+    return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
+
+
+@_backward.register_fake
+def _backward_fake(
+    grad_out: Any,
+    grad_h_n: Any,
+    out: Tensor,
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    threshold: Any,
+    h0: Tensor,
+    lengths: Any,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+    wanted: list[bool],
+) -> list[Tensor]:
+    return _empty_grads(x, input_weight, W, h0, wanted)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+    x, U, W, _, threshold, h0, lengths, *ctx.options = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(output[0], x, U, W, threshold, h0, lengths)
+
+
+def _pull_back(
+    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None
+) -> tuple[Tensor | None, ...]:
+    if grad_out is None and grad_h_n is None:
+        return (None,) * 10
+    wanted = list(ctx.needs_input_grad[:6])
+    grads = run_backward(grad_out, grad_h_n, *ctx.saved_tensors, *ctx.options, wanted)
+    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
+
+
+_fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back)

@@ -1,0 +1,243 @@
+"""The compiled kernel (csrc/): finding it, choosing an instruction set, and calling it.
+
+``EIGENLOOP_KERNEL`` chooses at the first use: ``reference`` for plain PyTorch, ``portable``, ``avx2`` or ``avx512`` for
+that instruction set, anything else for the best that the machine has.
+
+Note [Calling C without torch's headers]
+    One binary serves every torch version: a call is a C struct of 64-bit fields (csrc/kernel.h), packed here from
+    sizes, strides and addresses. ctypes lets go of Python's lock for the time of the call.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch.utils import _python_dispatch
+
+#: Instruction sets in the order of the C enumeration.
+VARIANTS = ("portable", "avx2", "avx512")
+
+#: Activations in the order of the C enumeration.
+_ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4}
+
+# T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
+_SIMPLE = struct.Struct("=7qd21q")
+_GATED = struct.Struct("=7qd26q")
+_REBUILD = "reinstall eigenloop with a C compiler at hand (docs/building.md)"
+
+
+class Library:
+    """The loaded kernel and the instruction set in use."""
+
+    def __init__(self, path: Path) -> None:
+        self._library = ctypes.CDLL(str(path))
+        for name in ("simple_forward", "simple_backward", "gated_forward", "gated_backward"):
+            getattr(self._library, f"el_{name}").argtypes = (ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
+        for name in ("simple_size", "gated_size", "workspace_bytes"):
+            getattr(self._library, f"el_{name}").restype = ctypes.c_int64
+        sizes = self._library.el_simple_size(), self._library.el_gated_size()
+        if sizes != (_SIMPLE.size, _GATED.size):
+            raise OSError(f"{path.name} was built from other sources than this version")
+        self.best = VARIANTS[self._library.el_best_variant()]
+        self.variant = self.best
+
+    def run(self, name: str, call: bytes, dtype: torch.dtype) -> None:
+        """Call ``el_<name>``."""
+        function = getattr(self._library, f"el_{name}")
+        if function(call, VARIANTS.index(self.variant), dtype == torch.float64) != 0:
+            raise MemoryError("no memory for the workspace of the recurrence: use a smaller batch or fewer threads")
+
+    def workspace_bytes(self) -> int:
+        """Return how much memory is kept between calls."""
+        return int(self._library.el_workspace_bytes())
+
+    def release_workspace(self) -> None:
+        """Give the memory that is kept between calls back."""
+        self._library.el_release_workspace()
+
+
+_loaded: list[Library | None] = []
+_reference = False
+
+
+def library() -> Library | None:
+    """Return the kernel, or None where the reference path is to be used."""
+    if not _loaded:
+        _loaded.append(_load(os.environ.get("EIGENLOOP_KERNEL", "")))
+    return None if _reference else _loaded[0]
+
+
+def _load(choice: str) -> Library | None:
+    if choice == "reference":
+        return None
+    found = sorted(Path(__file__).parents[1].glob("_kernel*.so"))
+    if not found:
+        warnings.warn(
+            f"the compiled kernel is missing, so recurrences run several times slower in plain PyTorch: {_REBUILD}, "
+            "or set EIGENLOOP_KERNEL=reference to leave it at that",
+            stacklevel=2,
+        )
+        return None
+    try:
+        loaded = Library(found[0])
+    except (OSError, AttributeError) as error:
+        warnings.warn(f"the compiled kernel cannot be used ({error}): {_REBUILD}", stacklevel=2)
+        return None
+    if choice in VARIANTS:
+        _check_variant(loaded, choice)
+        loaded.variant = choice
+    elif choice:
+        raise ValueError(f"EIGENLOOP_KERNEL={choice!r} is none of reference, {', '.join(VARIANTS)}")
+    return loaded
+
+
+def _check_variant(loaded: Library, name: str) -> None:
+    if VARIANTS.index(name) > VARIANTS.index(loaded.best):
+        raise ValueError(f"this machine has no {name}: choose {loaded.best}, its best, or one before it of {VARIANTS}")
+
+
+@contextmanager
+def using(name: str) -> Iterator[None]:
+    """Use one instruction set, or ``"reference"``, inside the ``with``."""
+    global _reference
+    loaded, before = library(), _reference
+    variant = loaded.variant if loaded is not None else ""
+    if name == "reference":
+        _reference = True
+    elif loaded is None:
+        raise RuntimeError(f"there is no compiled kernel here: {_REBUILD}")
+    else:
+        _check_variant(loaded, name)
+        loaded.variant = name
+    try:
+        yield
+    finally:
+        _reference = before
+        if loaded is not None:
+            loaded.variant = variant
+
+
+def serves(W: Tensor) -> bool:
+    """Whether the kernel runs a recurrence with this matrix: real, on the CPU, outside functorch's transforms."""
+    return (
+        W.dtype in (torch.float32, torch.float64)
+        and W.device.type == "cpu"
+        and library() is not None
+        and not torch._C._are_functorch_transforms_active()
+    )
+
+
+def reachable(*tensors: Tensor | None) -> bool:
+    """Whether these tensors can be handed to C right now: plain ones, with nothing that watches operators."""
+    return (
+        not torch.compiler.is_compiling()
+        and _python_dispatch._get_current_dispatch_mode() is None
+        and all(tensor is None or type(tensor) in (Tensor, torch.nn.Parameter) for tensor in tensors)
+    )
+
+
+def rows(tensor: Tensor) -> Tensor:
+    """Return the tensor with its last dimension contiguous, which is all that C asks of a sequence."""
+    return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
+
+
+def _address(tensor: Tensor | None) -> int:
+    return 0 if tensor is None else tensor.data_ptr()
+
+
+def _strides(tensor: Tensor | None) -> tuple[int, int]:
+    return (0, 0) if tensor is None else (tensor.stride(0), tensor.stride(1))
+
+
+def _head(
+    x: Tensor, U: Tensor | None, n: int, activation: str, reverse: bool, slope: float
+) -> tuple[int, int, int, int, int, bool, int, float]:
+    T, B = x.shape[:2]
+    m = 0 if U is None else U.shape[1]
+    return T, B, n, m, _ACTIVATIONS[activation], reverse, torch.get_num_threads(), slope
+
+
+def run_simple(
+    name: str,
+    x: Tensor,
+    U: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    options: tuple[str, bool, float],
+    out: Tensor,
+    h_n: Tensor | None,
+    grad_out: Tensor | None = None,
+    grad_h_n: Tensor | None = None,
+    grads: tuple[Tensor | None, ...] = (None,) * 6,
+) -> None:
+    """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h."""
+    arrays = (U, W, shift, threshold, h0, lengths, out, h_n)
+    call = _SIMPLE.pack(
+        *_head(x, U, len(W), *options),
+        x.data_ptr(),
+        *_strides(x),
+        *map(_address, arrays),
+        _address(grad_out),
+        *_strides(grad_out),
+        _address(grad_h_n),
+        *map(_address, grads),
+    )
+    _call(name, call, W.dtype)
+
+
+def run_gated(
+    name: str,
+    x: Tensor,
+    U: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    inner: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    options: tuple[str, bool, float],
+    before: bool,
+    keep: bool,
+    out: Tensor,
+    h_n: Tensor | None,
+    gates: Tensor | None,
+    grad_out: Tensor | None = None,
+    grad_h_n: Tensor | None = None,
+    grads: tuple[Tensor | None, ...] = (None,) * 7,
+) -> None:
+    """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h."""
+    arrays = (U, W, shift, threshold, inner, h0, lengths, out, h_n, gates)
+    call = _GATED.pack(
+        *_head(x, U, len(W) // 3, *options),
+        before,
+        keep,
+        x.data_ptr(),
+        *_strides(x),
+        *map(_address, arrays),
+        _address(grad_out),
+        *_strides(grad_out),
+        _address(grad_h_n),
+        *map(_address, grads),
+    )
+    _call(name, call, W.dtype)
+
+
+def _call(name: str, call: bytes, dtype: torch.dtype) -> None:
+    loaded = library()
+    if loaded is None:
+        raise RuntimeError(
+            "this program was compiled or exported for eigenloop's kernel, which is not there: "
+            f"{_REBUILD}, or export it again with EIGENLOOP_KERNEL=reference"
+        )
+    loaded.run(name, call, dtype)
