@@ -5,7 +5,8 @@
  */
 
 typedef struct {
-    REAL *input, *projected, *state, *next, *z, *scaled; /* forward; z: R rows of 3 strides; scaled: r * h */
+    REAL *input, *projected, *state, *next;              /* forward */
+    REAL *z, *scaled, *gates;                            /* forward; z: 3 strides a row; scaled: r * h, or W_c h */
     REAL *dh, *pulled, *dz, *inner, *packed_rows, *dx;   /* backward; dz: 3 strides a row; inner: r * dc */
     REAL *products;                                      /* backward: r * h of a block */
     REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *grad_inner, *pad;
@@ -16,7 +17,7 @@ typedef struct {
     const el_gated *call;
     int parts, few;
     int64_t steps;
-    REAL *W[3], *U[3], *shift;
+    REAL *W[3], *U[3], *shift, *inner;
     FN(gated_part) part[EL_MOST_PARTS];
 } FN(gated_run);
 
@@ -31,8 +32,8 @@ TARGET static void FN(gate_product)(const FN(gated_run) *run, int gate, int64_t 
         FN(multiply)(0, M, n, K, a, lda, packed, c, ldc, start, ldstart);
 }
 
-TARGET static void FN(sigmoid_row)(int64_t n, REAL *restrict z) {
-    for (int64_t j = 0; j < n; j++) z[j] = FN(sigmoid)(z[j]);
+TARGET static void FN(sigmoid_row)(int64_t n, const REAL *restrict z, REAL *restrict value) {
+    for (int64_t j = 0; j < n; j++) value[j] = FN(sigmoid)(z[j]);
 }
 
 /* h' from h, u and c. */
@@ -57,49 +58,49 @@ TARGET static void FN(reset_row)(int64_t n, const REAL *restrict p, const REAL *
 TARGET static void FN(gated_step)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t t, int64_t from,
                                   int64_t R, const REAL *projected, const REAL *h, REAL *next) {
     const el_gated *call = run->call;
-    const int64_t B = call->B, n = call->n, ld = FN(stride)(n), wide = 3 * ld, kept = call->before ? 3 : 4;
-    const REAL *inner = call->inner;
+    const int64_t B = call->B, n = call->n, ld = FN(stride)(n), wide = 3 * ld, *lengths = call->lengths;
     const REAL *given = call->m > 0 ? NULL : (const REAL *)call->x + t * call->x_t + from * call->x_b;
     const int64_t ldp = projected ? wide : 0;
     const REAL *start = projected ? projected : run->shift;
     REAL *z = mine->z, *q = mine->scaled, *out = (REAL *)call->out + (t * B + from) * n;
-    REAL *gates = call->gates ? (REAL *)call->gates + (t * B + from) * kept * n : NULL;
+    /* Gates go to where they are kept, or to scratch of the same shape. */
+    const int64_t kept = call->before ? 3 : 4;
+    REAL *gates = call->gates ? (REAL *)call->gates + (t * B + from) * kept * n : mine->gates;
     for (int g = 0; g < 2; g++)
         FN(gate_product)(run, g, R, n, h, ld, run->W[g], call->W, z + g * ld, wide, start + g * ld, ldp);
-    if (!call->before) FN(gate_product)(run, 2, R, n, h, ld, run->W[2], call->W, q, ld, NULL, 0);
+    if (!call->before) FN(gate_product)(run, 2, R, n, h, ld, run->W[2], call->W, q, ld, run->inner, 0);
     for (int64_t r = 0; r < R; r++) {
-        REAL *row = z + r * wide;
+        REAL *row = z + r * wide, *gate = gates + r * kept * n;
+        if (!el_valid(lengths, t, from + r)) {
+            memset(gate, 0, (size_t)(kept * n) * sizeof(REAL));
+            continue;
+        }
         if (given) {
             FN(add_row)(n, row, given + r * call->x_b);
             FN(add_row)(n, row + ld, given + r * call->x_b + n);
         }
-        FN(sigmoid_row)(n, row);
-        FN(sigmoid_row)(n, row + ld);
+        FN(sigmoid_row)(n, row, gate);
+        FN(sigmoid_row)(n, row + ld, gate + n);
         if (call->before) {
-            FN(multiply_rows)(n, row, h + r * ld, q + r * ld);
+            FN(multiply_rows)(n, gate, h + r * ld, q + r * ld);
         } else {
-            if (inner) FN(add_row)(n, q + r * ld, inner);
-            FN(reset_row)(n, start + r * ldp + 2 * ld, row, q + r * ld, row + 2 * ld);
+            memcpy(gate + 3 * n, q + r * ld, (size_t)n * sizeof(REAL));
+            FN(reset_row)(n, start + r * ldp + 2 * ld, gate, gate + 3 * n, row + 2 * ld);
         }
     }
     if (call->before)
         FN(gate_product)(run, 2, R, n, q, ld, run->W[2], call->W, z + 2 * ld, wide, start + 2 * ld, ldp);
     for (int64_t r = 0; r < R; r++) {
-        REAL *row = z + r * wide, *c = row + 2 * ld;
-        if (!el_valid(call->lengths, t, from + r)) {
+        REAL *argument = z + r * wide + 2 * ld, *gate = gates + r * kept * n;
+        if (!el_valid(lengths, t, from + r)) { /* the state stops here */
             memcpy(next + r * ld, h + r * ld, (size_t)n * sizeof(REAL));
             memset(out + r * n, 0, (size_t)n * sizeof(REAL));
-            if (gates) memset(gates + r * kept * n, 0, (size_t)(kept * n) * sizeof(REAL));
             continue;
         }
-        if (given) FN(add_row)(n, c, given + r * call->x_b + 2 * n);
-        FN(activate)(call->activation, (REAL)call->slope, n, c, call->threshold);
-        FN(mix_row)(call->keep, n, h + r * ld, row + ld, c, next + r * ld);
+        if (given) FN(add_row)(n, argument, given + r * call->x_b + 2 * n);
+        FN(activate)(call->activation, (REAL)call->slope, n, argument, call->threshold, gate + 2 * n);
+        FN(mix_row)(call->keep, n, h + r * ld, gate + n, gate + 2 * n, next + r * ld);
         memcpy(out + r * n, next + r * ld, (size_t)n * sizeof(REAL));
-        if (gates) {
-            for (int g = 0; g < 3; g++) memcpy(gates + (r * kept + g) * n, row + g * ld, (size_t)n * sizeof(REAL));
-            if (!call->before) memcpy(gates + (r * kept + 3) * n, q + r * ld, (size_t)n * sizeof(REAL));
-        }
     }
 }
 
@@ -138,6 +139,7 @@ TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block)
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), R = el_most_rows(call->B, run->parts);
     const size_t real = sizeof(REAL);
     run->shift = el_cut(block, (size_t)(3 * ld) * real);
+    run->inner = el_cut(block, (size_t)ld * real);
     for (int g = 0; g < 3; g++) {
         run->W[g] = run->few ? NULL : el_cut(block, (size_t)(n * FN(padded)(n)) * real);
         run->U[g] = run->few ? NULL : el_cut(block, (size_t)(m * FN(padded)(n)) * real);
@@ -148,6 +150,7 @@ TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block)
         part->next = el_cut(block, (size_t)(R * ld) * real);
         part->z = el_cut(block, (size_t)(R * 3 * ld) * real);
         part->scaled = el_cut(block, (size_t)(R * ld) * real);
+        part->gates = el_cut(block, call->gates ? 0 : (size_t)(R * 4 * n) * real);
         part->input = el_cut(block, (size_t)(run->steps * R * m) * real);
         part->projected = el_cut(block, m > 0 ? (size_t)(run->steps * R * 3 * ld) * real : 0);
     }
@@ -165,6 +168,7 @@ TARGET static int FN(gated_forward)(const el_gated *call) {
     if (!base) return -1;
     block = (el_block){.base = base};
     FN(gated_forward_layout)(&run, &block);
+    FN(padded_row)(call->inner, n, run.inner);
     for (int g = 0; g < 3; g++) {
         FN(padded_row)(call->shift ? (const REAL *)call->shift + g * n : NULL, n, run.shift + g * ld);
         if (run.few) continue;
@@ -180,26 +184,25 @@ TARGET static int FN(gated_forward)(const el_gated *call) {
 }
 
 /* du and dc from the gradient g of h', and the share of g that goes straight to h. */
-TARGET static void FN(unmix_row)(int64_t keep, int64_t n, const REAL *restrict h, const REAL *restrict u,
-                                 const REAL *restrict c, const REAL *restrict g, REAL *restrict du, REAL *restrict dc,
-                                 REAL *restrict direct) {
-    const REAL sign = keep ? 1 : -1;
-    for (int64_t j = 0; j < n; j++) {
+TARGET static void FN(unmix_row)(int64_t activation, REAL slope, int64_t keep, int64_t n, const REAL *restrict h,
+                                 const REAL *restrict u, const REAL *restrict c, const REAL *restrict g,
+                                 REAL *restrict du, REAL *restrict dc, REAL *restrict direct) {
+    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
         const REAL kept = keep ? u[j] : 1 - u[j];
-        du[j] = g[j] * (sign * (h[j] - c[j]) * u[j] * (1 - u[j]));
-        dc[j] = g[j] * (1 - kept);
+        const REAL difference = keep ? h[j] - c[j] : c[j] - h[j];
+        du[j] = g[j] * (difference * u[j] * (1 - u[j]));
+        dc[j] = g[j] * ((1 - kept) * FN(derivative)(ACTIVATION, slope, c[j]));
         direct[j] = g[j] * kept;
-    }
+    });
 }
 
-/* d of the sigmoid's argument: dr * r (1 - r) * what r multiplied. */
+/* Back through r * multiplied, whose gradient is `through`: dr of the sigmoid's argument, and r * through. */
 TARGET static void FN(unreset_row)(int64_t n, const REAL *restrict through, const REAL *restrict r,
-                                   const REAL *restrict multiplied, REAL *restrict dr) {
-    for (int64_t j = 0; j < n; j++) dr[j] = through[j] * (r[j] * (1 - r[j]) * multiplied[j]);
-}
-
-TARGET static void FN(add_product_row)(int64_t n, REAL *restrict to, const REAL *restrict a, const REAL *restrict b) {
-    for (int64_t j = 0; j < n; j++) to[j] += a[j] * b[j];
+                                   const REAL *restrict multiplied, REAL *restrict dr, REAL *restrict rest) {
+    for (int64_t j = 0; j < n; j++) {
+        dr[j] = through[j] * (r[j] * (1 - r[j]) * multiplied[j]);
+        rest[j] = through[j] * r[j];
+    }
 }
 
 /* One step back: fills this step's rows of dz (and inner) and leaves dL/dh of the step before in `pulled`. */
@@ -223,23 +226,18 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
         const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
         if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
         REAL *dc = row + 2 * ld;
-        FN(unmix_row)(call->keep, n, h, gate + n, gate + 2 * n, g, row + ld, scratch, mine->pulled + r * ld);
-        FN(deactivate)(call->activation, (REAL)call->slope, n, gate + 2 * n, scratch, dc);
+        FN(unmix_row)(call->activation, (REAL)call->slope, call->keep, n, h, gate + n, gate + 2 * n, g, row + ld, dc,
+                      mine->pulled + r * ld);
         if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gate + 2 * n, dc);
-        if (!call->before) {
-            FN(unreset_row)(n, dc, gate, gate + 3 * n, row);
-            FN(multiply_rows)(n, dc, gate, inner + r * ld);
-            if (call->grad_inner) FN(add_row)(n, mine->grad_inner, inner + r * ld);
-        }
+        if (!call->before) FN(unreset_row)(n, dc, gate, gate + 3 * n, row, inner + r * ld);
     }
     if (call->before) {
         FN(multiply)(0, R, n, n, dz + 2 * ld, wide, run->W[2], scratch, ld, NULL, 0);
         for (int64_t r = 0; r < R; r++) {
             if (!el_valid(lengths, t, from + r)) continue;
             const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
-            const REAL *reset = gates + r * kept * n;
-            FN(unreset_row)(n, scratch + r * ld, reset, h, dz + r * wide);
-            FN(add_product_row)(n, mine->pulled + r * ld, scratch + r * ld, reset);
+            FN(unreset_row)(n, scratch + r * ld, gates + r * kept * n, h, dz + r * wide, inner);
+            FN(add_row)(n, mine->pulled + r * ld, inner);
         }
     } else {
         FN(multiply)(0, R, n, n, inner, ld, run->W[2], mine->pulled, ld, mine->pulled, ld);
@@ -250,14 +248,13 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
         REAL *row = dz + r * wide;
         if (!el_valid(lengths, t, from + r)) memcpy(mine->pulled + r * ld, mine->dh + r * ld, (size_t)n * sizeof(REAL));
         for (int g = 0; g < 3; g++) {
-            if (call->grad_shift) FN(add_row)(n, mine->grad_shift + g * ld, row + g * ld);
             if (call->m == 0 && call->grad_x)
                 memcpy((REAL *)call->grad_x + ((t * B + from + r) * 3 + g) * n, row + g * ld, (size_t)n * sizeof(REAL));
         }
     }
 }
 
-/* The gradients of W, U and x from a finished block. */
+/* The gradients of shift, inner, W, U and x from a finished block. */
 TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t first, int64_t last,
                                      int64_t from, int64_t to) {
     const el_gated *call = run->call;
@@ -265,6 +262,9 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
     const int64_t R = to - from, count = (last - first) * R, wide = 3 * ld;
     const REAL *dz = mine->dz;
     REAL *packed = mine->packed_rows;
+    for (int g = 0; g < 3 && call->grad_shift; g++)
+        FN(add_rows)(count, n, wide, mine->grad_shift + g * ld, dz + g * ld);
+    if (call->grad_inner) FN(add_rows)(count, n, ld, mine->grad_inner, mine->inner);
     if (call->grad_W) {
         for (int64_t i = first, k = 0; i < last; i++) {
             const int64_t t = el_time(T, i, call->reverse);

@@ -78,44 +78,64 @@ TARGET static inline REAL FN(modrelu)(REAL z, REAL b) {
     return FN(sign)(z) * (length <= 0 ? 0 : length);
 }
 
-/* z = f(z) along a row. */
-TARGET static void FN(activate)(int64_t activation, REAL slope, int64_t n, REAL *restrict z,
-                                const REAL *restrict threshold) {
+/* f(z), and f'(z) read off value = f(z). Called with a constant `activation`, so that the switch costs nothing. */
+TARGET static inline __attribute__((always_inline)) REAL FN(apply)(int activation, REAL slope, REAL z, REAL threshold) {
     switch (activation) {
-    case EL_RELU:
-        for (int64_t j = 0; j < n; j++) z[j] = z[j] <= 0 ? 0 : z[j];
-        break;
-    case EL_LEAKY_RELU:
-        for (int64_t j = 0; j < n; j++) z[j] = z[j] > 0 ? z[j] : slope * z[j];
-        break;
-    case EL_TANH:
-        for (int64_t j = 0; j < n; j++) z[j] = FN(tangent)(z[j]);
-        break;
-    case EL_MODRELU:
-        for (int64_t j = 0; j < n; j++) z[j] = FN(modrelu)(z[j], threshold[j]);
-        break;
-    default: break;
+    case EL_RELU: return z <= 0 ? 0 : z;
+    case EL_LEAKY_RELU: return z > 0 ? z : slope * z;
+    case EL_TANH: return FN(tangent)(z);
+    case EL_MODRELU: return FN(modrelu)(z, threshold);
+    default: return z;
     }
 }
 
-/* dz = f'(z) g along a row, the derivative read off value = f(z). */
+TARGET static inline __attribute__((always_inline)) REAL FN(derivative)(int activation, REAL slope, REAL value) {
+    switch (activation) {
+    case EL_RELU: return value > 0 ? (REAL)1 : 0;
+    case EL_LEAKY_RELU: return value > 0 ? (REAL)1 : slope;
+    case EL_TANH: return 1 - value * value;
+    case EL_MODRELU: return value != 0 ? (REAL)1 : 0;
+    default: return 1;
+    }
+}
+
+/* Run a loop body with ACTIVATION constant in each branch. */
+#define FOR_ACTIVATION(activation, body)                   \
+    switch (activation) {                                  \
+    case EL_RELU: {                                        \
+        enum { ACTIVATION = EL_RELU };                     \
+        body;                                              \
+    } break;                                               \
+    case EL_LEAKY_RELU: {                                  \
+        enum { ACTIVATION = EL_LEAKY_RELU };               \
+        body;                                              \
+    } break;                                               \
+    case EL_TANH: {                                        \
+        enum { ACTIVATION = EL_TANH };                     \
+        body;                                              \
+    } break;                                               \
+    case EL_MODRELU: {                                     \
+        enum { ACTIVATION = EL_MODRELU };                  \
+        body;                                              \
+    } break;                                               \
+    default: {                                             \
+        enum { ACTIVATION = EL_IDENTITY };                 \
+        body;                                              \
+    }                                                      \
+    }
+
+/* value = f(z) along a row. A threshold stands beside modReLU only; others read z in its place and ignore it. */
+TARGET static void FN(activate)(int64_t activation, REAL slope, int64_t n, const REAL *restrict z,
+                                const REAL *threshold, REAL *restrict value) {
+    const REAL *b = activation == EL_MODRELU ? threshold : z;
+    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) value[j] = FN(apply)(ACTIVATION, slope, z[j], b[j]));
+}
+
+/* dz = f'(z) g along a row. */
 TARGET static void FN(deactivate)(int64_t activation, REAL slope, int64_t n, const REAL *restrict value,
                                   const REAL *restrict g, REAL *restrict dz) {
-    switch (activation) {
-    case EL_RELU:
-        for (int64_t j = 0; j < n; j++) dz[j] = (value[j] > 0 ? (REAL)1 : 0) * g[j];
-        break;
-    case EL_LEAKY_RELU:
-        for (int64_t j = 0; j < n; j++) dz[j] = (value[j] > 0 ? 1 : slope) * g[j];
-        break;
-    case EL_TANH:
-        for (int64_t j = 0; j < n; j++) dz[j] = (1 - value[j] * value[j]) * g[j];
-        break;
-    case EL_MODRELU:
-        for (int64_t j = 0; j < n; j++) dz[j] = (value[j] != 0 ? (REAL)1 : 0) * g[j];
-        break;
-    default: memcpy(dz, g, (size_t)n * sizeof(REAL));
-    }
+    FOR_ACTIVATION(activation,
+                   for (int64_t j = 0; j < n; j++) dz[j] = FN(derivative)(ACTIVATION, slope, value[j]) * g[j]);
 }
 
 TARGET static void FN(add_row)(int64_t n, REAL *restrict to, const REAL *restrict row) {
@@ -126,4 +146,13 @@ TARGET static void FN(add_row)(int64_t n, REAL *restrict to, const REAL *restric
 TARGET static void FN(add_signed_row)(int64_t n, REAL *restrict to, const REAL *restrict value,
                                       const REAL *restrict dz) {
     for (int64_t j = 0; j < n; j++) to[j] += FN(sign)(value[j]) * dz[j];
+}
+
+/* Add the sum of `rows` rows to one row. */
+TARGET static void FN(add_rows)(int64_t rows, int64_t n, int64_t ld, REAL *restrict to, const REAL *restrict from) {
+    for (int64_t j = 0; j < FN(padded)(n); j += LANES) {
+        FN(vector) sum = {0};
+        for (int64_t r = 0; r < rows; r++) sum += *(const FN(loose) *)(from + r * ld + j);
+        *(FN(loose) *)(to + j) += sum;
+    }
 }

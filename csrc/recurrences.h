@@ -16,3 +16,4 @@
 #undef EXPONENT_BIAS
 #undef ROUNDING
 #undef EXP_LIMIT
+#undef FOR_ACTIVATION

@@ -48,8 +48,8 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
                     continue;
                 }
                 if (m == 0) FN(add_row)(n, row, x + t * call->x_t + (from + r) * call->x_b);
-                FN(activate)(call->activation, (REAL)call->slope, n, row, threshold);
-                memcpy(to_row, row, (size_t)n * sizeof(REAL));
+                FN(activate)(call->activation, (REAL)call->slope, n, row, threshold, to_row);
+                memcpy(row, to_row, (size_t)n * sizeof(REAL));
             }
             REAL *const previous = h;
             h = z;
@@ -98,7 +98,7 @@ TARGET static int FN(simple_forward)(const el_simple *call) {
     return 0;
 }
 
-/* What one step sends back: dz of every row, and with it the gradients of shift and threshold. */
+/* What one step sends back: dz of every row, and with it the gradient of the threshold. */
 TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_part) *mine, int64_t t, int64_t from,
                                    int64_t R, REAL *dz) {
     const el_simple *call = run->call;
@@ -112,7 +112,6 @@ TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_pa
             const REAL *value = out + (t * B + from + r) * n;
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
             FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
-            if (call->grad_shift) FN(add_row)(n, mine->grad_shift, row);
             if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, value, row);
         }
         if (call->m == 0 && call->grad_x)
@@ -120,12 +119,13 @@ TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_pa
     }
 }
 
-/* The gradients of W, U and x from a finished block of dz, steps [first, last). */
+/* The gradients of shift, W, U and x from a finished block of dz, steps [first, last). */
 TARGET static void FN(simple_collect)(const FN(simple_run) *run, const FN(simple_part) *mine, int64_t first,
                                       int64_t last, int64_t from, int64_t to) {
     const el_simple *call = run->call;
     const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
     const int64_t R = to - from, count = (last - first) * R;
+    if (call->grad_shift) FN(add_rows)(count, n, ld, mine->grad_shift, mine->dz);
     if (call->grad_W) {
         for (int64_t i = first, k = 0; i < last; i++) {
             const int64_t t = el_time(T, i, call->reverse);

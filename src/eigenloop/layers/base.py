@@ -49,6 +49,11 @@ class RecurrentLayer(nn.Module):
         self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
         self.dropout = options.check_dropout(dropout, self.num_layers)
         self.train_initial_state = train_initial_state
+        self._cell_table = tuple(
+            (layer, reverse, f"_l{layer}" + "_reverse" * reverse)
+            for layer in range(self.num_layers)
+            for reverse in (False, True)[: self._directions]
+        )
 
     # ---------------------------------------------------------------- what a subclass writes
 
@@ -74,11 +79,9 @@ class RecurrentLayer(nn.Module):
     def _directions(self) -> int:
         return 2 if self.bidirectional else 1
 
-    def _cells(self) -> Iterator[tuple[int, bool, str]]:
-        """Yield layer, direction and the ending of its names for each cell, in torch's order."""
-        for layer in range(self.num_layers):
-            for reverse in (False, True)[: self._directions]:
-                yield layer, reverse, f"_l{layer}" + "_reverse" * reverse
+    def _cells(self) -> tuple[tuple[int, bool, str], ...]:
+        """Return layer, direction and the ending of its names for each cell, in torch's order."""
+        return self._cell_table
 
     def _sizes(self, layer: int) -> tuple[int, int]:
         """Return input and hidden size of a layer."""
@@ -164,8 +167,9 @@ class RecurrentLayer(nn.Module):
             The states of the last layer in the form of the input, and the final states in the form of `hx`.
         """
         batch = arrange(input, lengths, self.batch_first, type(self).__name__)
-        x = self._checked(batch.x)
-        initial = self._initial(hx, x.shape[1], batch.batched)
+        dtype = self.state_dtype
+        x = self._checked(batch.x, dtype)
+        initial = self._initial(hx, x.shape[1], batch.batched, dtype)
         final: list[Tensor] = []
         outs: list[Tensor] = []
         with full_precision(x.device):
@@ -179,36 +183,25 @@ class RecurrentLayer(nn.Module):
         uniform = isinstance(self.hidden_size, int)
         return batch.restore(_joined(outs)), join_state(final, self._directions, uniform, batch.batched)
 
-    def _checked(self, x: Tensor) -> Tensor:
-        name, dtype = type(self).__name__, self.state_dtype
+    def _checked(self, x: Tensor, dtype: torch.dtype) -> Tensor:
+        name = type(self).__name__
         if x.shape[-1] != self.input_size:
             raise RuntimeError(
                 f"the last dimension of the input is {x.shape[-1]}, but this {name} was built with "
                 f"input_size={self.input_size}: give it (..., {self.input_size}) or build it with "
                 f"input_size={x.shape[-1]}"
             )
-        return self._converted(x, f"the input of this {name}", f"input.to({dtypes.real(dtype)})")
+        return _converted(x, dtype, f"the input of this {name}", "input", dtypes.real(dtype))
 
-    def _converted(self, x: Tensor, what: str, fix: str) -> Tensor:
-        """Bring a tensor to the dtype of the state; refuse one of another precision, except under autocast."""
-        dtype = self.state_dtype
-        if x.is_floating_point() and _autocast(x.device):
-            return x.to(dtype)  # what came before may have run in autocast's precision; this layer does not
-        if x.dtype not in (dtype, dtypes.real(dtype)):
-            other = f", or the layer with .to({dtypes.real(x.dtype)})" if x.is_floating_point() else ""
-            raise ValueError(f"{what} is {x.dtype} and its weights are {dtype}: convert it with {fix}{other}")
-        return x.to(dtype)
-
-    def _initial(self, hx: State | None, batch: int, batched: bool) -> Sequence[Tensor]:
-        dtype, device = self.state_dtype, self.device
+    def _initial(self, hx: State | None, batch: int, batched: bool, dtype: torch.dtype) -> Sequence[Tensor]:
         if hx is not None:
             uniform = isinstance(self.hidden_size, int)
             parts = split_state(hx, self.hidden_sizes, self._directions, uniform, batch, batched)
-            return [self._converted(h, "the initial state", f"hx.to({dtype})") for h in parts]
+            return [_converted(h, dtype, "the initial state", "hx", dtype) for h in parts]
         if self.train_initial_state:
             return [getattr(self, f"h0{cell}").expand(batch, -1) for _, _, cell in self._cells()]
         sizes = (self.hidden_sizes[layer] for layer, _, _ in self._cells())
-        return [torch.zeros(batch, n, dtype=dtype, device=device) for n in sizes]
+        return [torch.zeros(batch, n, dtype=dtype, device=self.device) for n in sizes]
 
     # ---------------------------------------------------------------- torch's state_dict
 
@@ -286,3 +279,17 @@ def _autocast(device: torch.device) -> bool:
 def _joined(directions: list[Tensor]) -> Tensor:
     """Put the outputs of a layer's directions side by side."""
     return directions[0] if len(directions) == 1 else torch.cat(directions, dim=-1)
+
+
+def _converted(x: Tensor, dtype: torch.dtype, what: str, argument: str, fix: torch.dtype) -> Tensor:
+    """Bring a tensor to the dtype of the state; refuse one of another precision, except under autocast."""
+    if x.dtype == dtype:
+        return x
+    if x.is_floating_point() and _autocast(x.device):
+        return x.to(dtype)  # what came before may have run in autocast's precision; this layer does not
+    if x.dtype != dtypes.real(dtype):
+        other = f", or the layer with .to({dtypes.real(x.dtype)})" if x.is_floating_point() else ""
+        raise ValueError(
+            f"{what} is {x.dtype} and its weights are {dtype}: convert it with {argument}.to({fix}){other}"
+        )
+    return x.to(dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,6 +23,8 @@ class Gates(nn.Module):
     def __init__(self, reset: Matrix, update: Matrix, candidate: Matrix) -> None:
         super().__init__()
         self.reset, self.update, self.candidate = reset, update, candidate
+        self._holding = False
+        self._held: tuple[list[Tensor], Tensor] | None = None
 
     def values(self) -> tuple[Matrix, Matrix, Matrix]:
         """Return the matrices in the order of `GATES`."""
@@ -29,7 +32,21 @@ class Gates(nn.Module):
 
     def forward(self) -> Tensor:
         """Build the three matrices and stack them as torch does: (3n, n)."""
-        return torch.cat([matrix() for matrix in self.values()])
+        built = [matrix() for matrix in self.values()]
+        if self._held is not None and all(now is then for now, then in zip(built, self._held[0], strict=True)):
+            return self._held[1]
+        stacked = torch.cat(built)
+        self._held = (built, stacked) if self._holding and not stacked.requires_grad else None
+        return stacked
+
+    def _hold_(self, holding: bool) -> None:
+        """Begin or end keeping the stacked matrix for as long as its parts stay the same (`eigenloop.cached`)."""
+        self._holding = holding
+        self._held = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As in Matrix: a copy or a file starts outside of `eigenloop.cached`.
+        return {**self.__dict__, "_holding": False, "_held": None}
 
 
 class GRU(RecurrentLayer):

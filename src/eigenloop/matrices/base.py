@@ -36,7 +36,7 @@ class Matrix(nn.Module, ABC):
     #: The parameter whose dtype and device are W's.
     _anchor: str
 
-    _held: tuple[list[Tensor], list[Tensor], Tensor] | None = None
+    _held: tuple[list[Tensor], list[tuple[int, int]], Tensor] | None = None
     _holding: bool = False
 
     def __init__(self, n: int) -> None:
@@ -129,17 +129,16 @@ class Matrix(nn.Module, ABC):
         """Return the held W unless it is out of date: a tensor changed, or the caller needs a graph it lacks."""
         tensors = [*self.parameters(), *self.buffers()]
         if self._held is not None:
-            owners, contents, W = self._held
-            same = all(now is then for now, then in zip(tensors, owners, strict=True)) and all(
-                torch.equal(now, then) for now, then in zip(tensors, contents, strict=True)
+            owners, states, W = self._held
+            same = states == [_state_of(tensor) for tensor in tensors] and all(
+                now is then for now, then in zip(tensors, owners, strict=True)
             )
             needs_graph = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
             usable = torch.is_inference_mode_enabled() or not W.is_inference()
             if same and usable and (W.requires_grad or not needs_graph):
                 return W
-        W = self._build()
-        # Copies rather than version counters: changes through .data, or of inference tensors, count no version.
-        self._held = (tensors, [t.detach().clone() for t in tensors], W)
+        W = self._build().contiguous()  # some maps deliver it by columns, and every step would copy it
+        self._held = (tensors, [_state_of(tensor) for tensor in tensors], W)
         if W.requires_grad:
             W.register_hook(_releasing(self))
         return W
@@ -203,12 +202,18 @@ def made_by(factory: Any, name: str, n: int) -> Matrix:
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:
-    """Switch autocast off, where there is such a thing."""
-    return nullcontext() if device.type == "meta" else torch.autocast(device.type, enabled=False)
+    """Switch autocast off, where it is on."""
+    on = device.type != "meta" and torch.is_autocast_enabled(device.type)
+    return torch.autocast(device.type, enabled=False) if on else nullcontext()
 
 
 def _is_integer(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
+
+
+def _state_of(tensor: Tensor) -> tuple[int, int]:
+    """Return what changes with the tensor: its address and torch's count of changes, which inference tensors lack."""
+    return tensor.data_ptr(), -1 if tensor.is_inference() else tensor._version
 
 
 def _releasing(matrix: Matrix) -> Callable[[Tensor], None]:

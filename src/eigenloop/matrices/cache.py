@@ -4,10 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol, runtime_checkable
 
 from torch import nn
 
-from eigenloop.matrices.base import Matrix
+
+@runtime_checkable
+class Holder(Protocol):
+    """A module that can keep what it built: every matrix, and whatever puts matrices together."""
+
+    _holding: bool
+
+    def _hold_(self, holding: bool) -> None: ...
 
 
 @contextmanager
@@ -15,7 +23,8 @@ def cached(module: nn.Module) -> Iterator[None]:
     """Build every recurrent matrix in `module` at most once inside the ``with``: for evaluation and streaming.
 
     The W's live on the matrices, not in a global table. A W is built anew if its parameters change inside the
-    ``with``, or if it was built without a graph and is then used where gradients are wanted.
+    ``with``, or if it was built without a graph and is then used where gradients are wanted. As everywhere in torch,
+    writing into ``parameter.data`` in place is not noticed; assigning to it is.
 
     >>> import torch, eigenloop as el
     >>> rnn = el.RNN(3, 8).eval()
@@ -24,14 +33,11 @@ def cached(module: nn.Module) -> Iterator[None]:
     ...     for step in x:
     ...         out, h = rnn(step[None], h)
     """
-    matrices = [m for m in module.modules() if isinstance(m, Matrix)]
-    before = [m._holding for m in matrices]
-    for matrix, holding in zip(matrices, before, strict=True):
-        if not holding:
-            matrix._hold_(True)
+    holders = [m for m in module.modules() if isinstance(m, Holder) and not m._holding]
+    for holder in holders:
+        holder._hold_(True)
     try:
         yield
     finally:
-        for matrix, holding in zip(matrices, before, strict=True):
-            if not holding:
-                matrix._hold_(False)
+        for holder in holders:
+            holder._hold_(False)

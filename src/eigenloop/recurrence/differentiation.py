@@ -7,6 +7,10 @@ Note [One operator for the compiler]
 Note [An explicit Function in eager code]
     The gradient that torch.library attaches to an operator has no forward mode and answers torch.func.jvp with
     silent zeros; torch.func.grad it refuses. An autograd.Function raises for the one and serves the other.
+
+Note [Past the operator in eager code]
+    The dispatch of an operator written in Python costs some hundred microseconds a training step, as much as a
+    small network. Where nothing watches operators (`kernel.reachable`) eager code calls the same functions directly.
 """
 
 from __future__ import annotations
@@ -17,11 +21,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from eigenloop.recurrence import kernel
+
 SetupContext = Callable[[Any, tuple[Any, ...], Any], None]
 PullBack = Callable[..., tuple[Tensor | None, ...]]
 
 
-def differentiable(forward: Any, backward: Any, setup_context: SetupContext, pull_back: PullBack) -> Callable[..., Any]:
+def differentiable(
+    forward: Any,
+    backward: Any,
+    setup_context: SetupContext,
+    pull_back: PullBack,
+    direct: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
+) -> Callable[..., Any]:
     """Return a function that calls the operator `forward` and takes its gradient from the operator `backward`.
 
     Args:
@@ -30,6 +42,7 @@ def differentiable(forward: Any, backward: Any, setup_context: SetupContext, pul
         setup_context: saves what the backward pass needs, as for torch.autograd.Function.
         pull_back: ``(ctx, run_backward, *grads)``, calls ``run_backward`` with the arguments of `backward` and sorts
             the results by the arguments of `forward`.
+        direct: the functions inside the two operators, for Note [Past the operator in eager code].
     """
 
     class Backward(torch.autograd.Function):
@@ -69,8 +82,35 @@ def differentiable(forward: Any, backward: Any, setup_context: SetupContext, pul
         return pull_back(ctx, backward, *grads)
 
     forward.register_autograd(compiled_pull_back, setup_context=setup_context)
+    past_operator = None if direct is None else _past_operator(*direct, Backward, setup_context, pull_back)
 
     def call(*arguments: Any) -> Any:
-        return forward(*arguments) if torch.compiler.is_compiling() else Forward.apply(*arguments)
+        if torch.compiler.is_compiling():
+            return forward(*arguments)
+        if past_operator is not None and kernel.reachable(*arguments):
+            return past_operator(*arguments)
+        return Forward.apply(*arguments)
 
     return call
+
+
+def _past_operator(
+    run_forward: Callable[..., Any],
+    run_backward: Callable[..., Any],
+    watched_backward: type[torch.autograd.Function],
+    setup_context: SetupContext,
+    pull_back: PullBack,
+) -> Callable[..., Any]:
+    class Direct(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, *arguments: Any) -> Any:
+            output = run_forward(*arguments)
+            setup_context(ctx, arguments, output)
+            return output
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            # With create_graph=True a second derivative may be asked for: that Function says that there is none.
+            return pull_back(ctx, watched_backward.apply if torch.is_grad_enabled() else run_backward, *grads)
+
+    return Direct.apply

@@ -75,6 +75,7 @@ def _run_forward(
     negative_slope: float,
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
     n = W.shape[1]
     out, h_n, gates = _empty_outputs(x, n, reset, keep_gates)
     kernel.run_gated(
@@ -103,26 +104,7 @@ def _empty_outputs(x: Tensor, n: int, reset: str, keep_gates: bool) -> tuple[Ten
     return x.new_empty((T, B, n)), x.new_empty((B, n)), x.new_empty(kept)
 
 
-@torch.library.custom_op("eigenloop::fused_gated", mutates_args=())
-def _forward(
-    x: Tensor,
-    input_weight: Tensor | None,
-    W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
-    inner: Tensor | None,
-    h0: Tensor,
-    lengths: Tensor | None,
-    candidate: str,
-    reset: str,
-    update: str,
-    reverse: bool,
-    negative_slope: float,
-    keep_gates: bool,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
-    tensors = (x, input_weight, W, shift, threshold, inner, h0, lengths)
-    return _run_forward(*tensors, candidate, reset, update, reverse, negative_slope, keep_gates)
+_forward = torch.library.custom_op("eigenloop::fused_gated", _run_forward, mutates_args=())
 
 
 @_forward.register_fake
@@ -145,8 +127,7 @@ def _forward_fake(
     return _empty_outputs(x, W.shape[1], reset, keep_gates)
 
 
-@torch.library.custom_op("eigenloop::fused_gated_backward", mutates_args=())
-def _backward(
+def _run_backward(
     grad_out: Tensor | None,
     grad_h_n: Tensor | None,
     out: Tensor,
@@ -195,6 +176,9 @@ def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: lis
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
+_backward = torch.library.custom_op("eigenloop::fused_gated_backward", _run_backward, mutates_args=())
+
+
 @_backward.register_fake
 def _backward_fake(
     grad_out: Any,
@@ -234,4 +218,4 @@ def _pull_back(
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 7)
 
 
-_fused_gated = differentiable(_forward, _backward, _setup_context, _pull_back)
+_fused_gated = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

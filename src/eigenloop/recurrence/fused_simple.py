@@ -66,7 +66,7 @@ def _run_forward(
     negative_slope: float,
 ) -> tuple[Tensor, Tensor]:
     T, B = x.shape[:2]
-    out, h_n = W.new_empty((T, B, len(W))), W.new_empty((B, len(W)))
+    out, h_n = W.new_empty((T, B, W.shape[0])), W.new_empty((B, W.shape[0]))
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
@@ -83,20 +83,7 @@ def _run_forward(
     return out, h_n
 
 
-@torch.library.custom_op("eigenloop::fused_simple", mutates_args=())
-def _forward(
-    x: Tensor,
-    input_weight: Tensor | None,
-    W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
-    h0: Tensor,
-    lengths: Tensor | None,
-    activation: str,
-    reverse: bool,
-    negative_slope: float,
-) -> tuple[Tensor, Tensor]:
-    return _run_forward(x, input_weight, W, shift, threshold, h0, lengths, activation, reverse, negative_slope)
+_forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, mutates_args=())
 
 
 @_forward.register_fake
@@ -106,8 +93,7 @@ def _forward_fake(
     return x.new_empty((*x.shape[:2], W.shape[0])), h0.new_empty(h0.shape)
 
 
-@torch.library.custom_op("eigenloop::fused_simple_backward", mutates_args=())
-def _backward(
+def _run_backward(
     grad_out: Tensor | None,
     grad_h_n: Tensor | None,
     out: Tensor,
@@ -149,6 +135,9 @@ def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: lis
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
+_backward = torch.library.custom_op("eigenloop::fused_simple_backward", _run_backward, mutates_args=())
+
+
 @_backward.register_fake
 def _backward_fake(
     grad_out: Any,
@@ -184,4 +173,4 @@ def _pull_back(
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
 
 
-_fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back)
+_fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

@@ -135,12 +135,12 @@ def serves(W: Tensor) -> bool:
     )
 
 
-def reachable(*tensors: Tensor | None) -> bool:
-    """Whether these tensors can be handed to C right now: plain ones, with nothing that watches operators."""
+def reachable(*arguments: object) -> bool:
+    """Whether the tensors among these can be handed to C right now: plain ones, with nothing that watches operators."""
     return (
         not torch.compiler.is_compiling()
         and _python_dispatch._get_current_dispatch_mode() is None
-        and all(tensor is None or type(tensor) in (Tensor, torch.nn.Parameter) for tensor in tensors)
+        and all(not isinstance(one, Tensor) or type(one) in (Tensor, torch.nn.Parameter) for one in arguments)
     )
 
 
@@ -184,7 +184,7 @@ def run_simple(
     """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h."""
     arrays = (U, W, shift, threshold, h0, lengths, out, h_n)
     call = _SIMPLE.pack(
-        *_head(x, U, len(W), *options),
+        *_head(x, U, W.shape[0], *options),
         x.data_ptr(),
         *_strides(x),
         *map(_address, arrays),
@@ -219,7 +219,7 @@ def run_gated(
     """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h."""
     arrays = (U, W, shift, threshold, inner, h0, lengths, out, h_n, gates)
     call = _GATED.pack(
-        *_head(x, U, len(W) // 3, *options),
+        *_head(x, U, W.shape[1], *options),
         before,
         keep,
         x.data_ptr(),

@@ -1,0 +1,79 @@
+"""``python -m eigenloop.bench``: the table of the fused recurrences, measured interleaved in one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import torch
+
+from eigenloop.bench.latency import latencies
+from eigenloop.bench.measure import Result, measure
+from eigenloop.bench.rows import ROWS
+from eigenloop.recurrence import kernel
+
+_COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (goal)", "of floor", "MB ours / torch")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="eigenloop bench", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="how often each contender runs; medians are shown")
+    parser.add_argument("--only", type=int, nargs="*", help="rows to measure, counted from 1")
+    parser.add_argument("--busy", action="store_true", help="measure again while another process uses every core")
+    parser.add_argument("--json", action="store_true", help="one JSON object a row")
+    args = parser.parse_args()
+    if args.rounds < 1:
+        parser.error(f"--rounds must be at least 1, got {args.rounds}")
+    for number in args.only or ():
+        if not 1 <= number <= len(ROWS):
+            parser.error(f"--only takes rows 1 to {len(ROWS)}, got {number}")
+    loaded = kernel.library()
+    if not args.json:
+        which = "reference path" if loaded is None else f"kernel: {loaded.variant}"
+        print(f"training step (forward + backward, loss on h_n), {torch.get_num_threads()} threads, {which}")
+        print(_line((*_COLUMNS, "busy: x alone") if args.busy else _COLUMNS))
+    for number, row in enumerate(ROWS, 1):
+        if not args.only or number in args.only:
+            result = measure(row, args.rounds, args.busy)
+            print(json.dumps(result.as_dict()) if args.json else _line(_cells(result)), flush=True)
+    if not args.only:
+        _print_latencies(args.json)
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    row = result.row
+    cells = [
+        str(row),
+        f"{result.ours * 1e3:.1f}",
+        f"{result.eager / result.ours:.1f} ({row.eager_goal:g})",
+        f"{result.torch / result.ours:.1f} ({row.torch_goal:g})",
+        f"{result.floor / result.ours:.0%}",
+        " / ".join("?" if used is None else f"{used:.0f}" for used in (result.ours_memory, result.torch_memory)),
+    ]
+    if result.busy is not None and result.torch_busy is not None:
+        cells.append(f"{result.busy / result.ours:.1f} (torch, 1 thread {result.torch_busy / result.torch:.1f})")
+    return tuple(cells)
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(cells, (31, 8, 15, 18, 9, 16, 10), strict=False)).rstrip()
+
+
+def _print_latencies(as_json: bool) -> None:
+    found = latencies()
+    if as_json:
+        for entry in found:
+            print(json.dumps(entry))
+        return
+    print("\none step, one sequence, one thread: microseconds")
+    for entry in found:
+        print(
+            f"{entry['recurrence']} n={entry['n']:<5} ours {entry['ours']:6.1f}   torch.nn layer {entry['layer']:6.1f}   "
+            f"cell {entry['cell']:6.1f}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
