@@ -40,9 +40,9 @@ TARGET static void FN(sigmoid_row)(int64_t n, const REAL *restrict z, REAL *rest
 TARGET static void FN(mix_row)(int64_t keep, int64_t n, const REAL *restrict h, const REAL *restrict u,
                                const REAL *restrict c, REAL *restrict next) {
     if (keep)
-        for (int64_t j = 0; j < n; j++) next[j] = c[j] + u[j] * (h[j] - c[j]);
+        for (int64_t j = 0; j < n; j++) next[j] = u[j] * h[j] + (1 - u[j]) * c[j];
     else
-        for (int64_t j = 0; j < n; j++) next[j] = h[j] + u[j] * (c[j] - h[j]);
+        for (int64_t j = 0; j < n; j++) next[j] = (1 - u[j]) * h[j] + u[j] * c[j];
 }
 
 TARGET static void FN(multiply_rows)(int64_t n, const REAL *restrict a, const REAL *restrict b, REAL *restrict c) {

@@ -11,9 +11,15 @@
 #define EL_MOST_PARTS 64
 
 #define VARIANT portable
+#ifdef EIGENLOOP_WIDE_PORTABLE /* tests: the geometry of AVX-512 on a machine without it */
+#define VECTOR_BYTES 64
+#define ROWS 8
+#define COLS 3
+#else
 #define VECTOR_BYTES 16
 #define ROWS 4
 #define COLS 2
+#endif
 #define TARGET
 #include "variants.h"
 

@@ -8,19 +8,22 @@ typedef uint64_t FN(bits);
 #define EXPONENT_SHIFT 52
 #define EXPONENT_BIAS 1023
 #define ROUNDING 6755399441055744.0 /* 1.5 * 2^52: adding it leaves the nearest integer in the low bits */
-#define EXP_LIMIT 708.0
+#define EXP_LOW -708.0
+#define EXP_HIGH 710.0
 #else
 typedef uint32_t FN(bits);
 #define EXPONENT_SHIFT 23
 #define EXPONENT_BIAS 127
 #define ROUNDING 12582912.0f /* 1.5 * 2^23 */
-#define EXP_LIMIT 87.0f
+#define EXP_LOW -87.0f
+#define EXP_HIGH 89.0f
 #endif
 
-/* e^x by x = k log 2 + r and the polynomials of Cephes (Moshier 1989), argument clamped to the range of normal results. */
+/* e^x by x = k log 2 + r and the polynomials of Cephes (Moshier 1989). Below EXP_LOW it stays at the least normal result,
+ * at EXP_HIGH 2^k is infinite, so that sigmoid and tanh reach their limits exactly. */
 TARGET static inline REAL FN(exponential)(REAL x) {
-    x = x > EXP_LIMIT ? EXP_LIMIT : x;
-    x = x < -EXP_LIMIT ? -EXP_LIMIT : x;
+    x = x > EXP_HIGH ? EXP_HIGH : x;
+    x = x < EXP_LOW ? EXP_LOW : x;
     const REAL shifted = x * (REAL)1.44269504088896340736 + ROUNDING;
     const REAL k = shifted - ROUNDING;
     FN(bits) pattern;

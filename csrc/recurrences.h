@@ -15,5 +15,6 @@
 #undef EXPONENT_SHIFT
 #undef EXPONENT_BIAS
 #undef ROUNDING
-#undef EXP_LIMIT
+#undef EXP_LOW
+#undef EXP_HIGH
 #undef FOR_ACTIVATION

@@ -1,5 +1,7 @@
 """The seam itself: operators that torch can check, broken-down gradients, and what the layers never ask for."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 from comparing import relative
@@ -7,8 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenloop import recurrence
+from eigenloop.recurrence import kernel
 
 ACTIVATION = st.sampled_from(sorted(recurrence.ACTIVATIONS))
+
+
+@pytest.fixture(autouse=True, scope="module", params=["reference", "kernel"])
+def path(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Everything here must hold on both paths."""
+    library = kernel.library()
+    if request.param == "kernel" and library is None:
+        pytest.skip("the compiled kernel is not there")
+    with kernel.using("reference" if library is None or request.param == "reference" else library.best):
+        yield
 
 
 def draw(T: int, B: int, n: int, gates: int = 1, seed: int = 0, dtype: torch.dtype = torch.float64) -> dict:
@@ -76,11 +89,30 @@ def test_operators_are_well_formed(cut: bool) -> None:
         torch.ops.eigenloop.simple.default,
         (v["projected"], v["W"], v["bias"], v["h0"], lengths, "modrelu", False, 0.01),
     )
+    if kernel.library() is not None:
+        x, U = torch.randn(3, 2, 5), torch.randn(4, 5, requires_grad=True)
+        torch.library.opcheck(
+            torch.ops.eigenloop.fused_simple.default,
+            (x, U, v["W"], None, v["bias"], v["h0"], lengths, "modrelu", False, 0.01),
+        )
     v = draw(3, 2, 4, 3, dtype=torch.float32)
     options = ("modrelu", "before", "write", True, 0.01)
     torch.library.opcheck(
         torch.ops.eigenloop.gated.default, (v["projected"], v["W"], v["bias"], None, v["h0"], lengths, *options)
     )
+    if kernel.library() is not None:
+        torch.library.opcheck(
+            torch.ops.eigenloop.fused_gated.default,
+            (v["projected"], None, v["W"], None, v["bias"], None, v["h0"], lengths, *options, True),
+        )
+
+
+def test_the_slope_of_leaky_relu_keeps_its_precision() -> None:
+    """0.01 rounded to single precision would be off by 2e-8."""
+    p = -torch.ones(1, 1, 1, dtype=torch.float64, requires_grad=True)
+    zero = torch.zeros(1, 1, dtype=torch.float64)
+    out, _ = recurrence.simple(p, zero, None, zero, activation="leaky_relu")
+    assert torch.autograd.grad(out, p)[0].item() == 0.01
 
 
 def test_modrelu_at_zero_and_below_threshold() -> None:

@@ -87,7 +87,9 @@ class NeumannCayley(ScaledCayley):
     # ---------------------------------------------------------------- the map
 
     def _map(self) -> Tensor:
-        if torch.equal(self.skew, self.inverse_skew):
+        # A graph for evaluation (torch.export) cannot look at data: it takes the exact inverse.
+        looking = self.training or not torch.compiler.is_compiling()
+        if looking and torch.equal(self.skew, self.inverse_skew):
             Z = self.inverse
         else:
             Z = self._exact_inverse().to(self.skew.dtype)

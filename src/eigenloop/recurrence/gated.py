@@ -109,7 +109,7 @@ def _forward(
         else:
             c = p_c + r * _with_bias(h @ candidate_Wt, recurrent_bias)
         c = apply_(c, bias, negative_slope)
-        new = torch.lerp(c, h, u) if update == "keep" else torch.lerp(h, c, u)
+        new = u * h + (1 - u) * c if update == "keep" else (1 - u) * h + u * c
         h = new if valid is None else torch.where(valid[t], new, h)
         out[t] = new if valid is None else torch.where(valid[t], new, 0)
     return out, h.clone(memory_format=torch.contiguous_format)

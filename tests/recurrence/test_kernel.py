@@ -1,0 +1,342 @@
+"""The compiled kernel against the reference path, over shapes, precisions, threads and instruction sets."""
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from comparing import relative
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import Tensor
+
+import eigenloop as el
+from eigenloop import recurrence
+from eigenloop.recurrence import kernel
+
+pytestmark = pytest.mark.skipif(kernel.library() is None, reason="the compiled kernel is not there")
+
+ACTIVATION = st.sampled_from(sorted(recurrence.ACTIVATIONS))
+TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-4}
+
+
+def variants() -> list[str]:
+    library = kernel.library()
+    return [] if library is None else list(kernel.VARIANTS[: kernel.VARIANTS.index(library.best) + 1])
+
+
+@contextlib.contextmanager
+def threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+class Problem:
+    """Random arguments for either recurrence, and a run that returns outputs and all gradients."""
+
+    def __init__(self, gated: bool, T: int, B: int, n: int, m: int, dtype: torch.dtype, seed: int) -> None:
+        g = torch.Generator().manual_seed(seed)
+
+        def normal(*shape: int, scale: float = 1.0) -> Tensor:
+            return scale * torch.randn(shape, generator=g, dtype=dtype)
+
+        gates = 3 if gated else 1
+        self.gated, self.seed = gated, seed
+        self.leaves = {
+            "x": normal(T, B, m or gates * n),
+            "U": normal(gates * n, m) if m else None,
+            "W": normal(gates * n, n, scale=n**-0.5),
+            "shift": normal(gates * n, scale=0.3),
+            "bias": normal(n, scale=0.3),
+            "inner": normal(n, scale=0.3),
+            "h0": normal(B, n),
+        }
+        self.lengths: Tensor | None = None
+        self.options: dict = {}
+
+    def run(self, loss: str = "both", frozen: tuple[str, ...] = ()) -> dict[str, Tensor]:
+        v = {
+            name: None if value is None else value.detach().clone().requires_grad_(name not in frozen)
+            for name, value in self.leaves.items()
+        }
+        extra = {"input_weight": v["U"], "input_bias": v["shift"], "negative_slope": 0.1}
+        if self.gated:
+            inner = v["inner"] if self.options.get("reset") == "after" else None
+            out, h_n = recurrence.gated(
+                v["x"], v["W"], v["bias"], inner, v["h0"], self.lengths, **self.options, **extra
+            )
+        else:
+            out, h_n = recurrence.simple(v["x"], v["W"], v["bias"], v["h0"], self.lengths, **self.options, **extra)
+        g = torch.Generator().manual_seed(self.seed + 1)
+        weights = [torch.randn(t.shape, generator=g, dtype=t.dtype) for t in (out, h_n)]
+        total = out.new_zeros(())
+        if loss != "h_n":
+            total = total + (out * weights[0]).sum()
+        if loss != "out":
+            total = total + (h_n * weights[1]).sum()
+        leaves = {name: value for name, value in v.items() if value is not None and value.requires_grad}
+        grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+        return {"out": out.detach(), "h_n": h_n.detach(), **dict(zip(leaves, grads, strict=True))}
+
+
+def compare(problem: Problem, tolerance: float, **how) -> None:
+    with kernel.using("reference"):
+        expected = problem.run(**how)
+    for name, value in problem.run(**how).items():
+        if expected[name] is None:
+            assert value is None, name
+        else:
+            assert relative(value, expected[name]) < tolerance, name
+
+
+SHAPES = {
+    "T": st.integers(1, 12),
+    "B": st.integers(1, 9),
+    "n": st.integers(1, 70),
+    "m": st.integers(0, 20),
+    "dtype": st.sampled_from([torch.float32, torch.float64]),
+    "reverse": st.booleans(),
+    "cut": st.booleans(),
+    "loss": st.sampled_from(["out", "h_n", "both"]),
+    "frozen": st.sets(st.sampled_from(["x", "U", "W", "shift", "bias", "inner", "h0"]), max_size=5),
+    "count": st.integers(1, 4),
+    "variant": st.sampled_from(variants() or ["portable"]),
+    "seed": st.integers(0, 999),
+}
+
+
+def arranged(problem: Problem, T: int, B: int, cut: bool, seed: int, **options) -> Problem:
+    if cut:
+        problem.lengths = torch.randint(1, T + 1, (B,), generator=torch.Generator().manual_seed(seed))
+    problem.options = options
+    return problem
+
+
+@given(activation=ACTIVATION, **SHAPES)
+def test_simple(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, seed, activation) -> None:
+    problem = arranged(Problem(False, T, B, n, m, dtype, seed), T, B, cut, seed, activation=activation, reverse=reverse)
+    with threads(count), kernel.using(variant):
+        compare(problem, TOLERANCE[dtype], loss=loss, frozen=tuple(frozen))
+
+
+@given(
+    candidate=ACTIVATION,
+    reset=st.sampled_from(["before", "after"]),
+    update=st.sampled_from(["keep", "write"]),
+    **SHAPES,
+)
+def test_gated(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, seed, candidate, reset, update) -> None:
+    problem = Problem(True, T, B, n, m, dtype, seed)
+    arranged(problem, T, B, cut, seed, candidate=candidate, reset=reset, update=update, reverse=reverse)
+    with threads(count), kernel.using(variant):
+        compare(problem, TOLERANCE[dtype], loss=loss, frozen=tuple(frozen))
+
+
+# Sizes at which the kernel changes its ways: several threads, blocks of steps, slabs of the packed matrix, one step.
+LARGE = [(250, 5, 48, 3), (30, 70, 33, 1), (4, 3, 530, 2), (1, 1, 200, 7), (1, 1000, 20, 3), (7, 300, 40, 0)]
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("shape", LARGE, ids=str)
+@pytest.mark.parametrize("variant", variants())
+def test_large(gated: bool, shape: tuple[int, int, int, int], variant: str) -> None:
+    T, B, n, m = shape
+    options = {"candidate": "tanh", "reset": "after", "update": "keep"} if gated else {"activation": "tanh"}
+    for dtype in TOLERANCE:
+        for cut in (False, True):
+            problem = arranged(Problem(gated, T, B, n, m, dtype, 5), T, B, cut, 5, **options)
+            with threads(3), kernel.using(variant):
+                compare(problem, TOLERANCE[dtype])
+
+
+@given(
+    gated=st.booleans(),
+    where=st.sampled_from(["x", "W", "h0", "bias", "U", "shift"]),
+    what=st.sampled_from([float("nan"), float("inf"), -float("inf")]),
+    activation=ACTIVATION,
+    reset=st.sampled_from(["before", "after"]),
+    variant=st.sampled_from(variants() or ["portable"]),
+    seed=st.integers(0, 99),
+)
+def test_nan_and_infinity_come_out_as_in_the_reference(gated, where, what, activation, reset, variant, seed) -> None:
+    problem = Problem(gated, 4, 3, 11, 2, torch.float64, seed)
+    options = {"candidate": activation, "reset": reset} if gated else {"activation": activation}
+    arranged(problem, 4, 3, False, seed, **options)
+    flat = problem.leaves[where].view(-1)
+    flat[seed % flat.numel()] = what
+    with kernel.using("reference"):
+        expected = problem.run()
+    with kernel.using(variant):
+        found = problem.run()
+    for name, value in expected.items():
+        if value is None:
+            continue
+        assert torch.equal(found[name].isnan(), value.isnan()), name
+        torch.testing.assert_close(found[name], value, equal_nan=True, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("gated", [False, True])
+def test_the_same_thread_count_gives_the_same_bits(count: int, gated: bool) -> None:
+    problem = Problem(gated, 60, 7, 50, 3, torch.float32, 1)
+    with threads(count):
+        first = problem.run()
+        for _ in range(4):
+            for name, value in problem.run().items():
+                assert value is None or torch.equal(value, first[name]), name
+
+
+def test_several_python_threads_at_once() -> None:
+    problem = Problem(False, 60, 7, 50, 3, torch.float32, 1)
+    with threads(2):
+        expected = problem.run()
+        wrong: list[str] = []
+
+        def work() -> None:
+            for _ in range(5):
+                found = problem.run()
+                wrong.extend(name for name in ("out", "W", "x") if not torch.equal(found[name], expected[name]))
+
+        callers = [threading.Thread(target=work) for _ in range(4)]
+        for caller in callers:
+            caller.start()
+        for caller in callers:
+            caller.join()
+    assert not wrong
+
+
+@pytest.mark.parametrize("gated", [False, True])
+def test_memory_that_lies_another_way(gated: bool) -> None:
+    """Transposed weights and states, a batch-first input and gradient, an expanded gradient."""
+    T, B, n, m = 6, 4, 9, 5
+    gates = 3 if gated else 1
+    x = torch.randn(B, T, m, dtype=torch.float64).transpose(0, 1)
+    W = torch.randn(n, gates * n, dtype=torch.float64).t()
+    U = torch.randn(m, gates * n, dtype=torch.float64).t()
+    h0 = torch.randn(n, B, dtype=torch.float64).t()
+    bias = torch.randn(2 * n, dtype=torch.float64)[::2]
+
+    def run() -> list[Tensor]:
+        leaves = [t.detach().requires_grad_() for t in (x, W, U, h0, bias)]
+        a, w, u, h, b = leaves
+        if gated:
+            out, h_n = recurrence.gated(a, w, b, None, h, None, "modrelu", "before", "write", input_weight=u)
+        else:
+            out, h_n = recurrence.simple(a, w, b, h, input_weight=u)
+        turned = out.transpose(0, 1).contiguous()
+        loss = (turned * torch.arange(float(n))).sum() + out.sum() + h_n.sum()
+        return [out, h_n, *torch.autograd.grad(loss, leaves)]
+
+    with kernel.using("reference"):
+        expected = run()
+    for ours, theirs in zip(run(), expected, strict=True):
+        assert relative(ours, theirs) < 1e-12
+
+
+def test_an_empty_batch() -> None:
+    for dtype in TOLERANCE:
+        x, W = torch.zeros(3, 0, 4, dtype=dtype), torch.eye(4, dtype=dtype, requires_grad=True)
+        out, h_n = recurrence.simple(x, W, None, torch.zeros(0, 4, dtype=dtype))
+        assert out.shape == (3, 0, 4)
+        (out.sum() + h_n.sum()).backward()
+        assert torch.equal(W.grad, torch.zeros_like(W))
+
+
+def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[bool, ...]] = []
+    run = kernel.run_simple
+
+    def watched(name, *arguments, grads=(None,) * 6) -> None:
+        asked.append(tuple(grad is not None for grad in arguments[-1]) if name == "simple_backward" else ())
+        run(name, *arguments)
+
+    monkeypatch.setattr(kernel, "run_simple", watched)
+    Problem(False, 3, 2, 4, 2, torch.float64, 0).run(frozen=("x", "W", "h0"))
+    assert asked == [(), (False, True, False, True, True, False)]
+
+
+@pytest.mark.parametrize("make", [lambda: el.RNN(3, 17), lambda: el.build("ncgru", 3, 17), lambda: el.GRU(3, 17)])
+def test_export(make) -> None:
+    layer = make().eval()
+    x = torch.randn(9, 2, 3)
+    program = torch.export.export(layer, (x,))
+    assert "eigenloop.fused" in str(program.graph)
+    for ours, theirs in zip(program.module()(x), layer(x), strict=True):
+        assert relative(ours, theirs) < 1e-6
+
+
+@pytest.mark.parametrize("make", [lambda: el.RNN(3, 17), lambda: el.build("ncgru", 3, 17), lambda: el.GRU(3, 17)])
+def test_streaming_equals_one_call(make) -> None:
+    layer, x, h = make().eval(), torch.randn(40, 1, 3), None
+    with torch.inference_mode():
+        expected, last = layer(x)
+        with el.cached(layer):
+            outs = []
+            for step in x:
+                out, h = layer(step[None], h)
+                outs.append(out)
+    assert relative(torch.cat(outs), expected) < 1e-5
+    assert relative(h, last) < 1e-5
+
+
+def test_inference_keeps_nothing() -> None:
+    gru = el.build("ncgru", 3, 8)
+    kept: list[Tensor] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: kept.append(t) or t, lambda t: t):
+        with torch.no_grad():
+            gru(torch.randn(5, 2, 3))
+        assert not kept
+        gru(torch.randn(5, 2, 3))
+    assert any(t.shape == (5, 2, 24) for t in kept)
+
+
+def test_the_workspace_can_be_given_back() -> None:
+    library = kernel.library()
+    assert library is not None
+    recurrence.simple(torch.zeros(50, 4, 32), torch.eye(32), None, torch.zeros(4, 32))
+    assert library.workspace_bytes() > 0
+    library.release_workspace()
+    assert library.workspace_bytes() == 0
+
+
+# ---------------------------------------------------------------- finding the library
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package folder without a kernel."""
+    monkeypatch.setattr(kernel, "__file__", str(tmp_path / "recurrence" / "kernel.py"))
+    return tmp_path
+
+
+def test_a_missing_library_costs_one_warning(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "_loaded", [])
+    monkeypatch.delenv("EIGENLOOP_KERNEL", raising=False)
+    with pytest.warns(UserWarning, match="C compiler"):
+        assert kernel.library() is None
+    recurrence.simple(torch.zeros(2, 1, 4), torch.eye(4), None, torch.zeros(1, 4))  # a second warning is an error here
+
+
+def test_a_library_of_another_version_is_not_called(elsewhere: Path) -> None:
+    (elsewhere / "_kernel.abi3.so").write_bytes(b"not a library")
+    with pytest.warns(UserWarning, match="cannot be used"):
+        assert kernel._load("") is None
+
+
+def test_choosing() -> None:
+    assert kernel._load("reference") is None
+    loaded = kernel._load("portable")
+    assert loaded is not None
+    assert loaded.variant == "portable"
+    with pytest.raises(ValueError, match="none of reference, portable"):
+        kernel._load("fastest")
+    best = kernel.library().best
+    if best != "avx512":
+        with pytest.raises(ValueError, match=f"has no avx512: choose {best}"), kernel.using("avx512"):
+            pass
