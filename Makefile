@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench clean
+.PHONY: demo test quick check bench bench-building clean
 
 ## demo: train a scoRNN on the copying task, delay 200, and draw what it learned
 demo: $(VENV)/ready
@@ -22,14 +22,18 @@ check: $(VENV)/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-## bench: what building W costs beside a training step
+## bench: a training step beside torch.nn, an eager loop and the arithmetic alone; BENCH="--busy" on a shared machine
 bench: $(VENV)/ready
+	$(BIN)/python -m eigenloop.bench $(BENCH)
+
+## bench-building: what building W costs beside a training step
+bench-building: $(VENV)/ready
 	$(BIN)/python benchmarks/building.py
 
-$(VENV)/ready: pyproject.toml constraints.txt
+$(VENV)/ready: pyproject.toml setup.py constraints.txt $(wildcard csrc/*.c csrc/*.h)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist src/*.egg-info src/eigenloop/_kernel*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -170,7 +170,8 @@ TARGET static int FN(gated_forward)(const el_gated *call) {
     FN(gated_forward_layout)(&run, &block);
     FN(padded_row)(call->inner, n, run.inner);
     for (int g = 0; g < 3; g++) {
-        FN(padded_row)(call->shift ? (const REAL *)call->shift + g * n : NULL, n, run.shift + g * ld);
+        const int shifted = call->shift && g < call->shift_gates;
+        FN(padded_row)(shifted ? (const REAL *)call->shift + g * n : NULL, n, run.shift + g * ld);
         if (run.few) continue;
         FN(pack_transposed)(n, n, (const REAL *)call->W + g * n * n, run.W[g]);
         if (m > 0) FN(pack_transposed)(m, n, (const REAL *)call->U + g * n * m, run.U[g]);
@@ -262,7 +263,7 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
     const int64_t R = to - from, count = (last - first) * R, wide = 3 * ld;
     const REAL *dz = mine->dz;
     REAL *packed = mine->packed_rows;
-    for (int g = 0; g < 3 && call->grad_shift; g++)
+    for (int64_t g = 0; g < call->shift_gates && call->grad_shift; g++)
         FN(add_rows)(count, n, wide, mine->grad_shift + g * ld, dz + g * ld);
     if (call->grad_inner) FN(add_rows)(count, n, ld, mine->grad_inner, mine->inner);
     if (call->grad_W) {
@@ -399,7 +400,8 @@ TARGET static int FN(gated_backward)(const el_gated *call) {
 #define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
     if (call->grad_W) FN(sum_parts)(3 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
     if (call->grad_U) FN(sum_parts)(3 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
-    if (call->grad_shift) FN(sum_parts)(3, n, ld, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
+    if (call->grad_shift)
+        FN(sum_parts)(call->shift_gates, n, ld, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
         FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
     if (call->grad_inner) FN(sum_parts)(1, n, ld, parts, part->grad_inner, DISTANCE(grad_inner), call->grad_inner);

@@ -49,11 +49,12 @@ typedef struct {
     int64_t activation, reverse, threads;
     double slope;
     int64_t before, keep;
+    int64_t shift_gates; /* how many gates `shift` has entries for: 2 or 3 */
     const void *x;
     int64_t x_t, x_b;
     const void *U;                         /* (3n, m): reset, update, candidate */
     const void *W;                         /* (3n, n) */
-    const void *shift, *threshold, *inner; /* (3n), (n), (n), optional */
+    const void *shift, *threshold, *inner; /* (shift_gates n), (n), (n), optional */
     const void *h0;
     const int64_t *lengths;
     void *out, *h_n;

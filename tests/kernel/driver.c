@@ -65,7 +65,7 @@ static double activation(int64_t kind, double slope, double z, double b) {
 /* One problem for either recurrence. */
 typedef struct {
     int gated, wide, variant;
-    int64_t T, B, n, m, kind, reverse, threads, before, keep;
+    int64_t T, B, n, m, kind, reverse, threads, before, keep, shift_gates;
     double slope;
     array x, U, W, shift, threshold, inner, h0, grad_out, grad_h_n;
     int64_t *lengths;
@@ -81,7 +81,8 @@ static problem draw(int gated, int wide, int variant, int64_t threads) {
     p.x = make(p.T * p.B * wide_x, 1, wide);
     p.U = make(gates * p.n * p.m, 1, wide);
     p.W = make(gates * p.n * p.n, 1 / sqrt((double)p.n), wide);
-    p.shift = make(gates * p.n, 0.3, wide);
+    p.shift_gates = gated ? whole(2, 3) : 1;
+    p.shift = make(p.shift_gates * p.n, 0.3, wide);
     p.threshold = make(p.n, 0.3, wide);
     p.inner = make(p.n, 0.3, wide);
     p.h0 = make(p.B * p.n, 1, wide);
@@ -101,7 +102,7 @@ static void finish(problem p) {
 }
 
 static double pre(problem p, int64_t gate, int64_t t, int64_t b, int64_t i, const double *state) {
-    double z = p.shift.values[gate * p.n + i];
+    double z = gate < p.shift_gates ? p.shift.values[gate * p.n + i] : 0;
     if (state)
         for (int64_t k = 0; k < p.n; k++) z += p.W.values[(gate * p.n + i) * p.n + k] * state[k];
     if (p.m == 0) return z + p.x.values[(t * p.B + b) * (p.gated ? 3 : 1) * p.n + gate * p.n + i];
@@ -153,7 +154,8 @@ static int run(problem p, array out, array h_n, array gates, array *grads) {
     const int64_t wide_x = p.m > 0 ? p.m : (p.gated ? 3 : 1) * p.n;
     if (p.gated) {
         el_gated call = {.T = p.T, .B = p.B, .n = p.n, .m = p.m, .activation = p.kind, .reverse = p.reverse,
-                         .threads = p.threads, .slope = p.slope, .before = p.before, .keep = p.keep, .x = p.x.given,
+                         .threads = p.threads, .slope = p.slope, .before = p.before, .keep = p.keep,
+                         .shift_gates = p.shift_gates, .x = p.x.given,
                          .x_t = p.B * wide_x, .x_b = wide_x, .U = p.U.given, .W = p.W.given, .shift = p.shift.given,
                          .threshold = p.threshold.given, .inner = p.inner.given, .h0 = p.h0.given,
                          .lengths = p.lengths, .out = out.given, .h_n = h_n.given, .gates = gates.given};

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 
 import torch
 
@@ -14,6 +13,7 @@ from eigenloop.bench.rows import ROWS
 from eigenloop.recurrence import kernel
 
 _COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (goal)", "of floor", "MB ours / torch")
+_LATENCIES = {"ours": "ours", "layer": "torch.nn layer", "cell": "torch.nn cell"}
 
 
 def main() -> None:
@@ -69,11 +69,9 @@ def _print_latencies(as_json: bool) -> None:
         return
     print("\none step, one sequence, one thread: microseconds")
     for entry in found:
-        print(
-            f"{entry['recurrence']} n={entry['n']:<5} ours {entry['ours']:6.1f}   torch.nn layer {entry['layer']:6.1f}   "
-            f"cell {entry['cell']:6.1f}"
-        )
+        times = "   ".join(f"{name} {entry[key]:6.1f}" for key, name in _LATENCIES.items())
+        print(f"{entry['recurrence']} n={entry['n']:<5} {times}")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 
 import torch
 
@@ -21,22 +22,18 @@ def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str |
     torch.set_num_threads(1)
     try:
         for n in SIZES:
-            rnn, gru = el.RNN(INPUTS, n).eval(), el.build("ncgru", INPUTS, n).eval()
-            theirs, their_gru = torch.nn.RNN(INPUTS, n).eval(), torch.nn.GRU(INPUTS, n).eval()
-            cell, gru_cell = torch.nn.RNNCell(INPUTS, n).eval(), torch.nn.GRUCell(INPUTS, n).eval()
-            with torch.inference_mode(), el.cached(rnn), el.cached(gru):
-                for kind, ours, layer, step in (("RNN", rnn, theirs, cell), ("GRU", gru, their_gru, gru_cell)):
-                    x, h = torch.randn(1, 1, INPUTS), torch.zeros(1, 1, n)
-                    found = _interleaved(
-                        {
-                            "ours": lambda f=ours, x=x, h=h: f(x, h),
-                            "layer": lambda f=layer, x=x, h=h: f(x, h),
-                            "cell": lambda f=step, x=x, h=h: f(x[0], h[0]),
-                        },
-                        rounds,
-                        calls,
-                    )
-                    results.append({"recurrence": kind, "n": n, **found})
+            for kind, ours, layer, cell in (
+                ("RNN", el.RNN(INPUTS, n), torch.nn.RNN(INPUTS, n), torch.nn.RNNCell(INPUTS, n)),
+                ("GRU", el.build("ncgru", INPUTS, n), torch.nn.GRU(INPUTS, n), torch.nn.GRUCell(INPUTS, n)),
+            ):
+                x, h = torch.randn(1, 1, INPUTS), torch.zeros(1, 1, n)
+                steps: dict[str, Callable[[], object]] = {
+                    "ours": partial(ours.eval(), x, h),
+                    "layer": partial(layer.eval(), x, h),
+                    "cell": partial(cell.eval(), x[0], h[0]),
+                }
+                with torch.inference_mode(), el.cached(ours):
+                    results.append({"recurrence": kind, "n": n, **_interleaved(steps, rounds, calls)})
     finally:
         torch.set_num_threads(threads)
     return results

@@ -162,13 +162,13 @@ class GRU(RecurrentLayer):
         )
 
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Return what is added to U x, modReLU's threshold, and what stands inside the reset product."""
+        """Return what is added to U x (of all gates or the first two), modReLU's threshold, and torch's b_hn."""
         if not self.bias:
             return None, None, None
         if self.candidate == "modrelu":
             bias = getattr(self, f"bias{cell}")
             gates, threshold = bias.split([2 * len(bias) // 3, len(bias) // 3])
-            return torch.cat((gates, torch.zeros_like(threshold))), threshold, None
+            return gates, threshold, None
         bias_ih, bias_hh = getattr(self, f"bias_ih{cell}"), getattr(self, f"bias_hh{cell}")
         if self.reset == "before":
             return bias_ih + bias_hh, None, None

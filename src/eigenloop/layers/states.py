@@ -48,5 +48,5 @@ def join_state(parts: Sequence[Tensor], directions: int, uniform: bool, batched:
     if not batched:
         parts = [h.squeeze(0) for h in parts]
     if uniform:
-        return torch.stack(list(parts))
+        return parts[0].unsqueeze(0) if len(parts) == 1 else torch.stack(list(parts))
     return tuple(torch.stack(list(parts[i : i + directions])) for i in range(0, len(parts), directions))

@@ -1,7 +1,8 @@
 """The gated recurrence of GRU, NC-GRU and GORU in the compiled kernel, for real states on the CPU.
 
-Equations: `eigenloop.recurrence.gated`. As in `fused_simple` the input arrives before the product with U. Where a backward
-pass is to come the gates of every step are kept, (T, B, 3n), or 4n with the reset after the product; in inference nothing is.
+Equations: `eigenloop.recurrence.gated`. As in `fused_simple` the input arrives before the product with U. Where a
+backward pass is to come the gates of every step are kept, (T, B, 3n), or 4n with the reset after the product; in
+inference nothing is.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable
 
 
@@ -37,7 +38,7 @@ def fused_gated(
         x: (T, B, m), or U x itself, (T, B, 3n), where `input_weight` is None.
         input_weight: U, (3n, m), in the order reset, update, candidate; or None.
         W: (3n, n).
-        shift: added to the three arguments: (3n,) or None.
+        shift: added to the three arguments, or to the two gates' only: (3n,), (2n,) or None.
         threshold: modReLU's b: (n,), None for every other candidate.
         inner: b inside the reset product: (n,) or None.
         h0: (B, n).
@@ -76,8 +77,9 @@ def _run_forward(
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
-    n = W.shape[1]
-    out, h_n, gates = _empty_outputs(x, n, reset, keep_gates)
+    out, h_n, gates = _empty_outputs(x, W.shape[1], reset, keep_gates)
+    if keep_gates:  # ours alone, so that its memory can be used again
+        gates = buffers.recycled(gates.shape, gates.dtype)
     kernel.run_gated(
         "gated_forward",
         kernel.rows(x),
@@ -91,6 +93,7 @@ def _run_forward(
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
+        0 if shift is None else shift.shape[0] // W.shape[1],
         out,
         h_n,
         gates if keep_gates else None,
@@ -143,10 +146,11 @@ def _run_backward(
     update: str,
     reverse: bool,
     negative_slope: float,
+    shift_gates: int,
     wanted: list[bool],
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, shift, threshold, inner and h0; an empty tensor for one that is not wanted."""
-    grads = _empty_grads(x, input_weight, W, h0, wanted)
+    grads = _empty_grads(x, input_weight, W, h0, shift_gates, wanted)
     kernel.run_gated(
         "gated_backward",
         kernel.rows(x),
@@ -160,6 +164,7 @@ def _run_backward(
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
+        shift_gates,
         out,
         None,
         gates,
@@ -170,9 +175,11 @@ def _run_backward(
     return grads
 
 
-def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
+def _empty_grads(
+    x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, shift_gates: int, wanted: list[bool]
+) -> list[Tensor]:
     n = W.shape[1]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (3 * n,), (n,), (n,), h0.shape)
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (shift_gates * n,), (n,), (n,), h0.shape)
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -196,13 +203,15 @@ def _backward_fake(
     update: str,
     reverse: bool,
     negative_slope: float,
+    shift_gates: int,
     wanted: list[bool],
 ) -> list[Tensor]:
-    return _empty_grads(x, input_weight, W, h0, wanted)
+    return _empty_grads(x, input_weight, W, h0, shift_gates, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    x, U, W, _, threshold, _, h0, lengths, *ctx.options, _ = inputs
+    x, U, W, shift, threshold, _, h0, lengths, *options, _ = inputs
+    ctx.options = (*options, 0 if shift is None else shift.shape[0] // W.shape[1])
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[2])
     ctx.save_for_backward(output[0], output[2], x, U, W, threshold, h0, lengths)

@@ -58,7 +58,7 @@ def gated(
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
         input_weight: U of the three gates, stacked: (3n, m) or None.
-        input_bias: added to U x: (3n,) or None.
+        input_bias: added to U x, or to that of the reset and update gate only: (3n,), (2n,) or None.
 
     Returns:
         The states (T, B, n), zero at padded steps, and the final state (B, n).
@@ -67,10 +67,12 @@ def gated(
         candidate = "identity"
     if bias is not None and ACTIVATIONS[candidate].additive_bias:
         shift = torch.cat((bias.new_zeros(2 * len(bias)), bias))
-        input_bias, bias = shift if input_bias is None else input_bias + shift, None
+        input_bias, bias = shift if input_bias is None else _for_three_gates(input_bias, h0.shape[-1]) + shift, None
     if kernel.serves(W):
         tensors = (projected, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
         return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
+    if input_bias is not None:
+        input_bias = _for_three_gates(input_bias, h0.shape[-1])
     if input_weight is not None:
         projected = torch.nn.functional.linear(projected, input_weight, input_bias)
     elif input_bias is not None:
@@ -79,6 +81,11 @@ def gated(
         projected, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope
     )
     return out, h_n
+
+
+def _for_three_gates(bias: Tensor, n: int) -> Tensor:
+    """Fill a bias of the two gates up with zeros for the candidate."""
+    return torch.nn.functional.pad(bias, (0, 3 * n - len(bias)))
 
 
 @torch.library.custom_op("eigenloop::gated", mutates_args=())

@@ -30,7 +30,7 @@ _ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu":
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
 _SIMPLE = struct.Struct("=7qd21q")
-_GATED = struct.Struct("=7qd26q")
+_GATED = struct.Struct("=7qd27q")
 _REBUILD = "reinstall eigenloop with a C compiler at hand (docs/building.md)"
 
 
@@ -209,6 +209,7 @@ def run_gated(
     options: tuple[str, bool, float],
     before: bool,
     keep: bool,
+    shift_gates: int,
     out: Tensor,
     h_n: Tensor | None,
     gates: Tensor | None,
@@ -222,6 +223,7 @@ def run_gated(
         *_head(x, U, W.shape[1], *options),
         before,
         keep,
+        shift_gates,
         x.data_ptr(),
         *_strides(x),
         *map(_address, arrays),
