@@ -118,20 +118,20 @@ class RNN(RecurrentLayer):
             )
 
     def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
-        additive = getattr(self, f"bias_ih{cell}", None)
-        recurrent_bias = getattr(self, f"bias_hh{cell}", None)
-        if recurrent_bias is not None:
-            additive = additive + recurrent_bias
+        threshold = self.nonlinearity == "modrelu"
+        additive = getattr(self, f"bias_ih{cell}") if self.input_bias or (self.bias and not threshold) else None
+        if self.bias and not threshold:
+            additive = additive + getattr(self, f"bias_hh{cell}")
         return recurrence.simple(
             x,
             self._weight_hh(cell),
-            getattr(self, f"bias{cell}", None),
+            getattr(self, f"bias{cell}") if self.bias and threshold else None,
             h0,
             lengths,
             self.nonlinearity,
             reverse,
             negative_slope=self.negative_slope,
-            input_weight=getattr(self, f"weight_ih{cell}", None),
+            input_weight=getattr(self, f"weight_ih{cell}") if self.input_weight == "trained" else None,
             input_bias=additive,
         )
 
