@@ -16,6 +16,8 @@ from eigenloop.bench.rows import Row
 
 #: torch's threads spin for a while after their work; the next contender should not pay for that.
 REST = 0.02
+#: Seconds that a contender's turn lasts at least.
+TURN = 0.1
 
 
 @dataclass
@@ -41,11 +43,14 @@ class Result:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Time one call."""
+    """Time a call as it is in training, where one step follows another: the first of a turn is not counted."""
     time.sleep(REST)
-    start = time.perf_counter()
     call()
-    return time.perf_counter() - start
+    calls, start = 0, time.perf_counter()
+    while calls == 0 or time.perf_counter() - start < TURN:
+        call()
+        calls += 1
+    return (time.perf_counter() - start) / calls
 
 
 def with_threads(count: int, call: Callable[[], None]) -> Callable[[], None]:

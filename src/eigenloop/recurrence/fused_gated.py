@@ -77,9 +77,7 @@ def _run_forward(
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
-    out, h_n, gates = _empty_outputs(x, W.shape[1], reset, keep_gates)
-    if keep_gates:  # ours alone, so that its memory can be used again
-        gates = buffers.recycled(gates.shape, gates.dtype)
+    out, h_n, gates = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, reset, keep_gates))
     kernel.run_gated(
         "gated_forward",
         kernel.rows(x),
@@ -101,10 +99,9 @@ def _run_forward(
     return out, h_n, gates
 
 
-def _empty_outputs(x: Tensor, n: int, reset: str, keep_gates: bool) -> tuple[Tensor, Tensor, Tensor]:
-    T, B = x.shape[:2]
-    kept = (T, B, (3 if reset == "before" else 4) * n) if keep_gates else (0,)
-    return x.new_empty((T, B, n)), x.new_empty((B, n)), x.new_empty(kept)
+def _output_shapes(x: Tensor, W: Tensor, reset: str, keep_gates: bool) -> tuple[tuple[int, ...], ...]:
+    T, B, n = *x.shape[:2], W.shape[1]
+    return (T, B, n), (B, n), (T, B, (3 if reset == "before" else 4) * n) if keep_gates else (0,)
 
 
 _forward = torch.library.custom_op("eigenloop::fused_gated", _run_forward, mutates_args=())
@@ -127,7 +124,8 @@ def _forward_fake(
     negative_slope: float,
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    return _empty_outputs(x, W.shape[1], reset, keep_gates)
+    out, h_n, gates = (x.new_empty(shape) for shape in _output_shapes(x, W, reset, keep_gates))
+    return out, h_n, gates
 
 
 def _run_backward(

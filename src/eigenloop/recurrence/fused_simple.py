@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable
 
 
@@ -66,7 +66,7 @@ def _run_forward(
     negative_slope: float,
 ) -> tuple[Tensor, Tensor]:
     T, B = x.shape[:2]
-    out, h_n = W.new_empty((T, B, W.shape[0])), W.new_empty((B, W.shape[0]))
+    out, h_n = buffers.recycled((T, B, W.shape[0]), W.dtype), W.new_empty((B, W.shape[0]))
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
