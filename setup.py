@@ -20,6 +20,7 @@ kernel = Extension(
         "-fno-math-errno",
         "-fno-trapping-math",  # lets comparisons become vectors; NaN and infinity keep their meaning
         "-Wno-psabi",
+        "-g0",
     ],
     extra_link_args=["-pthread"],
     py_limited_api=True,

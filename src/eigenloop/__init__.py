@@ -8,7 +8,7 @@ any matrix goes with any recurrence.
 from __future__ import annotations
 
 from eigenloop import initializers, matrices, models, optim, recurrence
-from eigenloop.layers import GRU, RNN
+from eigenloop.layers import GRU, RNN, Stream
 from eigenloop.matrices import cached
 from eigenloop.models import Model, build
 
@@ -16,6 +16,7 @@ __all__ = [
     "GRU",
     "RNN",
     "Model",
+    "Stream",
     "__version__",
     "build",
     "cached",

@@ -13,7 +13,7 @@ from eigenloop.bench.rows import ROWS
 from eigenloop.recurrence import kernel
 
 _COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (goal)", "of floor", "MB ours / torch")
-_LATENCIES = {"ours": "ours", "layer": "torch.nn layer", "cell": "torch.nn cell"}
+_LATENCIES = {"stream": "el.Stream", "ours": "layer, cached", "layer": "torch.nn layer", "cell": "torch.nn cell"}
 
 
 def main() -> None:

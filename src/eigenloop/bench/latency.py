@@ -16,7 +16,7 @@ INPUTS = 10
 
 
 def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str | int]]:
-    """Measure microseconds a step, interleaved, on one thread; W built once (`eigenloop.cached`)."""
+    """Measure microseconds a step, interleaved, on one thread: `Stream`, the layer inside `cached`, and torch's own."""
     results: list[dict[str, float | str | int]] = []
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -24,10 +24,11 @@ def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str |
         for n in SIZES:
             for kind, ours, layer, cell in (
                 ("RNN", el.RNN(INPUTS, n), torch.nn.RNN(INPUTS, n), torch.nn.RNNCell(INPUTS, n)),
-                ("GRU", el.build("ncgru", INPUTS, n), torch.nn.GRU(INPUTS, n), torch.nn.GRUCell(INPUTS, n)),
+                ("GRU", _ncgru(n), torch.nn.GRU(INPUTS, n), torch.nn.GRUCell(INPUTS, n)),
             ):
                 x, h = torch.randn(1, 1, INPUTS), torch.zeros(1, 1, n)
                 steps: dict[str, Callable[[], object]] = {
+                    "stream": partial(el.Stream(ours), x[0]),
                     "ours": partial(ours.eval(), x, h),
                     "layer": partial(layer.eval(), x, h),
                     "cell": partial(cell.eval(), x[0], h[0]),
@@ -37,6 +38,12 @@ def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str |
     finally:
         torch.set_num_threads(threads)
     return results
+
+
+def _ncgru(n: int) -> el.GRU:
+    layer = el.build("ncgru", INPUTS, n)
+    assert isinstance(layer, el.GRU)
+    return layer
 
 
 def _interleaved(steps: dict[str, Callable[[], object]], rounds: int, calls: int) -> dict[str, float]:

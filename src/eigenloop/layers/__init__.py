@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from eigenloop.layers.gru import GRU
 from eigenloop.layers.rnn import RNN
+from eigenloop.layers.stream import Stream
 
-__all__ = ["GRU", "RNN"]
+__all__ = ["GRU", "RNN", "Stream"]

@@ -13,9 +13,11 @@ from __future__ import annotations
 import ctypes
 import os
 import struct
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -193,7 +195,7 @@ def run_simple(
         _address(grad_h_n),
         *map(_address, grads),
     )
-    _call(name, call, W.dtype)
+    _call(name, call, W.dtype, (x, *arrays))
 
 
 def run_gated(
@@ -232,10 +234,10 @@ def run_gated(
         _address(grad_h_n),
         *map(_address, grads),
     )
-    _call(name, call, W.dtype)
+    _call(name, call, W.dtype, (x, *arrays))
 
 
-def _call(name: str, call: bytes, dtype: torch.dtype) -> None:
+def _call(name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | None, ...]) -> None:
     loaded = library()
     if loaded is None:
         raise RuntimeError(
@@ -243,3 +245,33 @@ def _call(name: str, call: bytes, dtype: torch.dtype) -> None:
             f"{_REBUILD}, or export it again with EIGENLOOP_KERNEL=reference"
         )
     loaded.run(name, call, dtype)
+    tape = getattr(_recording, "tape", None)
+    if tape is not None:
+        tape.append(Recorded(loaded, name, call, dtype, arrays))
+
+
+class Recorded:
+    """A call that can be made again on the same memory: what stands there then goes in, and comes out."""
+
+    def __init__(
+        self, loaded: Library, name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | None, ...]
+    ) -> None:
+        self._run = partial(loaded.run, name, call, dtype)
+        self._arrays = arrays  # the call holds their addresses only
+
+    def __call__(self) -> None:
+        """Make the call."""
+        self._run()
+
+
+_recording = threading.local()
+
+
+@contextmanager
+def recording() -> Iterator[list[Recorded]]:
+    """Collect the calls that this thread makes inside the ``with``, which run as usual."""
+    before, _recording.tape = getattr(_recording, "tape", None), []
+    try:
+        yield _recording.tape
+    finally:
+        _recording.tape = before

@@ -1,0 +1,87 @@
+"""el.Stream against the layer run over the whole sequence."""
+
+import pytest
+import torch
+from comparing import relative
+
+import eigenloop as el
+from eigenloop.recurrence import kernel
+
+LAYERS = {
+    "rnn": lambda **k: el.RNN(3, 17, **k),
+    "three layers": lambda **k: el.RNN(3, (5, 8, 6), nonlinearity="tanh", **k),
+    "two layers": lambda **k: el.GRU(3, 9, 2, dropout=0.5, **k),
+    "ncgru": lambda **k: el.build("ncgru", 3, 11, **k),
+    "trained start": lambda **k: el.RNN(3, 7, train_initial_state=True, **k),
+    "complex": lambda **k: el.build("eurnn", 3, 6, **k),
+}
+
+
+@pytest.mark.parametrize("path", ["kernel", "reference"])
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_stream_equals_one_call(name: str, batch: int, path: str) -> None:
+    library = kernel.library()
+    if path == "kernel" and library is None:
+        pytest.skip("the compiled kernel is not there")
+    layer = LAYERS[name]()
+    if name == "trained start":
+        torch.nn.init.normal_(layer.h0_l0)
+    x = torch.randn(30, batch, 3)
+    expected, last = layer.eval()(x)
+    with kernel.using("reference" if path == "reference" or library is None else library.best):
+        stream = el.Stream(layer.train(), batch_size=batch)
+        for again in range(2):
+            found = torch.stack([stream(step) for step in x])
+            assert relative(found, expected) < 1e-5, again
+            states = zip(stream.state, last, strict=True)
+            assert all(relative(ours, theirs) < 1e-5 for ours, theirs in states)
+            stream.reset()
+
+
+def test_state_can_be_set_and_outputs_are_ours_to_keep() -> None:
+    rnn = el.RNN(3, 8).double()
+    x, h = torch.randn(5, 2, 3, dtype=torch.float64), torch.randn(1, 2, 8, dtype=torch.float64)
+    stream = el.Stream(rnn, batch_size=2)
+    stream.reset(h)
+    first = stream(x[0])
+    kept, state = first.clone(), stream.state
+    stream(x[1])
+    assert torch.equal(first, kept)
+    assert torch.equal(state[0], kept)
+    assert relative(kept, rnn(x[:1], h)[0][0]) < 1e-12
+
+
+def test_the_weights_are_those_of_the_start() -> None:
+    rnn, x = el.RNN(3, 8), torch.randn(2, 1, 3)
+    expected = rnn(x)[0]
+    stream = el.Stream(rnn)
+    with torch.no_grad():
+        for parameter in rnn.parameters():
+            parameter.add_(1)
+    assert relative(torch.stack([stream(step) for step in x]), expected) < 1e-6
+
+
+def test_inside_inference_mode_and_with_gradients() -> None:
+    rnn, x = el.RNN(3, 8), torch.randn(3, 1, 3)
+    with torch.inference_mode():
+        stream = el.Stream(rnn)
+        inside = torch.stack([stream(step) for step in x])
+    stream = el.Stream(rnn)
+    outside = torch.stack([stream(step) for step in x.requires_grad_()])
+    assert not outside.requires_grad
+    assert torch.equal(inside, outside)
+
+
+def test_refusals() -> None:
+    with pytest.raises(TypeError, match=r"for a Model, its \.rnn"):
+        el.Stream(el.Model(el.RNN(3, 4), output_size=2))
+    with pytest.raises(ValueError, match="whole sequence"):
+        el.Stream(el.RNN(3, 4, bidirectional=True))
+    with pytest.raises(ValueError, match="at least 1"):
+        el.Stream(el.RNN(3, 4), batch_size=0)
+    stream = el.Stream(el.RNN(3, 4))
+    with pytest.raises(RuntimeError, match=r"shape \(1, 3\), got \(3,\)"):
+        stream(torch.randn(3))
+    with pytest.raises(RuntimeError, match="initial state must have shape"):
+        stream.reset(torch.zeros(1, 2, 4))
