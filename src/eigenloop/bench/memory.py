@@ -7,6 +7,8 @@ import gc
 from collections.abc import Callable
 from pathlib import Path
 
+from eigenloop import recurrence
+
 _STATUS = Path("/proc/self/status")
 _CLEAR = Path("/proc/self/clear_refs")
 
@@ -14,10 +16,12 @@ _CLEAR = Path("/proc/self/clear_refs")
 def peak_megabytes(call: Callable[[], None]) -> float | None:
     """Return by how much the resident memory rises at most during the call; None where that cannot be read.
 
-    The call is made once before, so that libraries and buffers that stay are not counted for whoever comes first.
+    The call is made once before, so that libraries are not counted for whoever comes first. Memory that we keep between
+    calls is given back, so that it counts.
     """
     call()
     gc.collect()
+    recurrence.release_memory()
     try:
         ctypes.CDLL(None).malloc_trim(0)
         before = _read("VmRSS")

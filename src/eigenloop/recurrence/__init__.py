@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.activations import ACTIVATIONS, COMPLEX_ACTIVATIONS
 from eigenloop.recurrence.gated import gated
 from eigenloop.recurrence.simple import simple
 
-__all__ = ["ACTIVATIONS", "COMPLEX_ACTIVATIONS", "gated", "simple"]
+__all__ = ["ACTIVATIONS", "COMPLEX_ACTIVATIONS", "gated", "release_memory", "simple"]
+
+
+def release_memory() -> None:
+    """Give the memory that is kept between calls back to the system: scratch, and outputs to be used again."""
+    buffers.release()
+    loaded = kernel.library()
+    if loaded is not None:
+        loaded.release_workspace()

@@ -50,6 +50,6 @@ def _give_back(block: np.ndarray) -> None:
 
 
 def release() -> None:
-    """Give back what is kept."""
+    """Forget what is kept; the memory goes back to the system."""
     with _lock:
         _free.clear()
