@@ -3,21 +3,41 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #define MOST_WORKERS 256
-#define SPINS 2000 /* some tens of microseconds: parts end almost together, and a sleep costs more than that */
+
+/* How long to look before going to sleep, in nanoseconds. Waking up costs tens of microseconds, a fifth of a small step:
+ * parts end almost together, and the backward pass follows soon on the forward pass. */
+#define PATIENCE 150000
 
 static pthread_mutex_t owner = PTHREAD_MUTEX_INITIALIZER; /* held by the thread whose job the pool runs */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;  /* guards what follows */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, finished = PTHREAD_COND_INITIALIZER;
 static pthread_t threads[MOST_WORKERS];
 static int workers, stopping;
+static atomic_int jobs; /* a count of those begun, for workers that are still awake */
 static struct {
     el_part body;
     void *context;
     int parts, next;
     atomic_int left;
 } job;
+
+/* Wait for a value to change, for a while. */
+static void look_at(atomic_int *value, int seen) {
+    struct timespec start, now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        for (int i = 0; i < 64; i++) {
+            if (atomic_load(value) != seen) return;
+#if defined(__x86_64__) || defined(__i386__)
+            __builtin_ia32_pause();
+#endif
+        }
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < PATIENCE);
+}
 
 static void run_parts(void) { /* called and returns with the lock held */
     while (job.next < job.parts) {
@@ -36,7 +56,11 @@ static void *worker(void *unused) {
     pthread_mutex_lock(&lock);
     while (!stopping) {
         run_parts();
-        if (!stopping) pthread_cond_wait(&work, &lock);
+        const int seen = atomic_load(&jobs);
+        pthread_mutex_unlock(&lock);
+        look_at(&jobs, seen);
+        pthread_mutex_lock(&lock);
+        if (!stopping && job.next >= job.parts && atomic_load(&jobs) == seen) pthread_cond_wait(&work, &lock);
     }
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -88,13 +112,13 @@ void el_parallel(int parts, el_part body, void *context) {
     job.parts = parts;
     job.next = 0;
     atomic_store(&job.left, parts);
+    atomic_fetch_add(&jobs, 1);
     pthread_cond_broadcast(&work);
     run_parts();
     pthread_mutex_unlock(&lock);
-    for (int spin = 0; spin < SPINS && atomic_load(&job.left) > 0; spin++) {
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#endif
+    for (int left = atomic_load(&job.left); left > 0; left = atomic_load(&job.left)) {
+        look_at(&job.left, left);
+        if (atomic_load(&job.left) == left) break;
     }
     pthread_mutex_lock(&lock);
     while (atomic_load(&job.left) > 0) pthread_cond_wait(&finished, &lock);
