@@ -1,7 +1,7 @@
 """What building W costs beside the training step that uses it; goal: at most 20 % for n <= 256.
 
 Building is a training forward of the matrix and its backward pass, after the parameters have moved. The step is forward
-+ backward of a modReLU layer with a given W on the reference path, T = 750, B = 50, loss on h_n. The two are measured
++ backward of a modReLU layer with a given W, T = 750, B = 50, loss on h_n. The two are measured
 interleaved, so that a busy machine slows both, and their medians compared.
 """
 
