@@ -267,13 +267,8 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         FN(add_rows)(count, n, wide, mine->grad_shift + g * ld, dz + g * ld);
     if (call->grad_inner) FN(add_rows)(count, n, ld, mine->grad_inner, mine->inner);
     if (call->grad_W) {
-        for (int64_t i = first, k = 0; i < last; i++) {
-            const int64_t t = el_time(T, i, call->reverse);
-            for (int64_t b = from; b < to; b++, k++)
-                mine->rows[k] = el_valid(call->lengths, t, b)
-                                    ? FN(previous)(call->out, call->h0, T, B, n, call->lengths, t, b, call->reverse)
-                                    : mine->pad;
-        }
+        FN(gather_previous)(call->out, call->h0, T, B, n, call->lengths, call->reverse, first, last, from, to, mine->pad,
+                            mine->rows);
         FN(pack_rows)(count, n, mine->rows, packed);
         for (int g = 0; g < 2; g++) {
             REAL *grad = mine->grad_W + g * n * ld;
@@ -298,8 +293,7 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
     if (m > 0 && call->grad_U) {
         FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
                          mine->input);
-        for (int64_t k = 0; k < count; k++) mine->rows[k] = mine->input + k * m;
-        FN(pack_rows)(count, m, mine->rows, packed);
+        FN(pack_input)(count, m, mine->input, mine->rows, packed);
         for (int g = 0; g < 3; g++) {
             REAL *grad = mine->grad_U + g * n * ldm;
             FN(multiply)(1, n, m, count, dz + g * ld, wide, packed, grad, ldm, grad, ldm);
@@ -308,10 +302,7 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
     if (m > 0 && call->grad_x) {
         for (int g = 0; g < 3; g++)
             FN(multiply)(0, count, m, n, dz + g * ld, wide, run->U[g], mine->dx, ldm, g > 0 ? mine->dx : NULL, ldm);
-        for (int64_t i = first, k = 0; i < last; i++)
-            for (int64_t b = from; b < to; b++, k++)
-                memcpy((REAL *)call->grad_x + (el_time(T, i, call->reverse) * B + b) * m, mine->dx + k * ldm,
-                       (size_t)m * sizeof(REAL));
+        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
     }
 }
 

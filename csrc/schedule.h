@@ -39,7 +39,7 @@ static inline int el_valid(const int64_t *lengths, int64_t t, int64_t b) { retur
 
 /* Whether the step (t, b) starts from h0: the first visited, which in reverse is the last valid one. */
 static inline int el_first(int64_t T, const int64_t *lengths, int64_t t, int64_t b, int64_t reverse) {
-    return reverse ? t == (lengths ? lengths[b] : T) - 1 : t == 0;
+    return reverse ? t == (lengths ? el_smaller(lengths[b], T) : T) - 1 : t == 0;
 }
 
 #endif

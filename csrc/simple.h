@@ -127,29 +127,20 @@ TARGET static void FN(simple_collect)(const FN(simple_run) *run, const FN(simple
     const int64_t R = to - from, count = (last - first) * R;
     if (call->grad_shift) FN(add_rows)(count, n, ld, mine->grad_shift, mine->dz);
     if (call->grad_W) {
-        for (int64_t i = first, k = 0; i < last; i++) {
-            const int64_t t = el_time(T, i, call->reverse);
-            for (int64_t b = from; b < to; b++, k++)
-                mine->rows[k] = el_valid(call->lengths, t, b)
-                                    ? FN(previous)(call->out, call->h0, T, B, n, call->lengths, t, b, call->reverse)
-                                    : mine->pad;
-        }
+        FN(gather_previous)(call->out, call->h0, T, B, n, call->lengths, call->reverse, first, last, from, to, mine->pad,
+                            mine->rows);
         FN(pack_rows)(count, n, mine->rows, mine->packed_rows);
         FN(multiply)(1, n, n, count, mine->dz, ld, mine->packed_rows, mine->grad_W, ld, mine->grad_W, ld);
     }
     if (m > 0 && call->grad_U) {
         FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
                          mine->input);
-        for (int64_t k = 0; k < count; k++) mine->rows[k] = mine->input + k * m;
-        FN(pack_rows)(count, m, mine->rows, mine->packed_rows);
+        FN(pack_input)(count, m, mine->input, mine->rows, mine->packed_rows);
         FN(multiply)(1, n, m, count, mine->dz, ld, mine->packed_rows, mine->grad_U, ldm, mine->grad_U, ldm);
     }
     if (m > 0 && call->grad_x) {
         FN(multiply)(0, count, m, n, mine->dz, ld, run->U, mine->dx, ldm, NULL, 0);
-        for (int64_t i = first, k = 0; i < last; i++)
-            for (int64_t b = from; b < to; b++, k++)
-                memcpy((REAL *)call->grad_x + (el_time(T, i, call->reverse) * B + b) * m, mine->dx + k * ldm,
-                       (size_t)m * sizeof(REAL));
+        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
     }
 }
 

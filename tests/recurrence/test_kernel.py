@@ -140,7 +140,15 @@ def test_gated(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, se
 
 
 # Sizes at which the kernel changes its ways: several threads, blocks of steps, slabs of the packed matrix, one step.
-LARGE = [(250, 5, 48, 3), (30, 70, 33, 1), (4, 3, 530, 2), (1, 1, 200, 7), (1, 1000, 20, 3), (7, 300, 40, 0)]
+LARGE = [
+    (250, 5, 48, 3),
+    (300, 2, 60, 1),
+    (30, 70, 33, 1),
+    (4, 3, 530, 2),
+    (1, 1, 200, 7),
+    (1, 1000, 20, 3),
+    (7, 300, 40, 0),
+]
 
 
 @pytest.mark.parametrize("gated", [False, True])
@@ -247,6 +255,34 @@ def test_an_empty_batch() -> None:
         assert out.shape == (3, 0, 4)
         (out.sum() + h_n.sum()).backward()
         assert torch.equal(W.grad, torch.zeros_like(W))
+
+
+@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("name", ["x", "W", "U", "shift", "bias", "h0", "lengths"])
+def test_wrong_shapes_and_dtypes_are_refused_before_c_sees_them(gated: bool, name: str) -> None:
+    problem = Problem(gated, 3, 2, 4, 5, torch.float32, 0)
+    problem.options = {"candidate": "modrelu"} if gated else {}
+    if name == "lengths":
+        problem.lengths = torch.tensor([3, 2, 1])
+    else:
+        problem.leaves[name] = problem.leaves[name][..., :-1]
+    with pytest.raises(ValueError, match=r"must have shape|one entry for each"):
+        problem.run()
+    if name not in ("lengths", "W"):
+        problem.leaves = Problem(gated, 3, 2, 4, 5, torch.float32, 0).leaves
+        problem.leaves[name] = problem.leaves[name].double()
+        with pytest.raises(ValueError, match=r"is torch.float64 on cpu and W is torch.float32"):
+            problem.run()
+
+
+def test_lengths_beyond_the_end_and_of_another_dtype() -> None:
+    """A compiled graph cannot check lengths, so C must not read beyond the end for them."""
+    x, W, h0 = torch.randn(5, 3, 4), torch.randn(4, 4) / 2, torch.randn(3, 4)
+    for reverse in (False, True):
+        expected = recurrence.simple(x, W, None, h0, None, "tanh", reverse)
+        found = recurrence.simple(x, W, None, h0, torch.tensor([5, 7, 99], dtype=torch.int32), "tanh", reverse)
+        assert torch.equal(found[0], expected[0])
+        assert torch.equal(found[1], expected[1])
 
 
 def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,6 +77,18 @@ def _run_forward(
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
+    T, B, m = x.shape
+    n = W.shape[1]
+    kernel.check(
+        W.dtype,
+        W=(W, (3 * n, n)),
+        x=(x, (T, B, 3 * n if input_weight is None else m)),
+        input_weight=(input_weight, (3 * n, m)),
+        input_bias=(shift, (3 * n if shift is None or shift.shape[0] != 2 * n else 2 * n,)),
+        bias=(threshold, (n,)),
+        recurrent_bias=(inner, (n,)),
+        h0=(h0, (B, n)),
+    )
     out, h_n, gates = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, reset, keep_gates))
     kernel.run_gated(
         "gated_forward",
@@ -87,7 +99,7 @@ def _run_forward(
         None if threshold is None else threshold.contiguous(),
         None if inner is None else inner.contiguous(),
         h0.contiguous(),
-        lengths,
+        kernel.whole(lengths, x.shape[1]),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
@@ -158,7 +170,7 @@ def _run_backward(
         threshold,
         None,
         h0.contiguous(),
-        lengths,
+        kernel.whole(lengths, x.shape[1]),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",

@@ -65,8 +65,18 @@ def _run_forward(
     reverse: bool,
     negative_slope: float,
 ) -> tuple[Tensor, Tensor]:
-    T, B = x.shape[:2]
-    out, h_n = buffers.recycled((T, B, W.shape[0]), W.dtype), W.new_empty((B, W.shape[0]))
+    T, B, m = x.shape
+    n = W.shape[0]
+    kernel.check(
+        W.dtype,
+        W=(W, (n, n)),
+        x=(x, (T, B, n if input_weight is None else m)),
+        input_weight=(input_weight, (n, m)),
+        input_bias=(shift, (n,)),
+        bias=(threshold, (n,)),
+        h0=(h0, (B, n)),
+    )
+    out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
@@ -75,7 +85,7 @@ def _run_forward(
         None if shift is None else shift.contiguous(),
         None if threshold is None else threshold.contiguous(),
         h0.contiguous(),
-        lengths,
+        kernel.whole(lengths, x.shape[1]),
         (activation, reverse, negative_slope),
         out,
         h_n,
@@ -118,7 +128,7 @@ def _run_backward(
         None,
         threshold,
         h0.contiguous(),
-        lengths,
+        kernel.whole(lengths, x.shape[1]),
         (activation, reverse, negative_slope),
         out,
         None,

@@ -146,6 +146,33 @@ def reachable(*arguments: object) -> bool:
     )
 
 
+def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]) -> None:
+    """Refuse what C would misread: an argument of another shape, dtype or device than the recurrence's.
+
+    Args:
+        dtype: of W, and so of every argument.
+        arguments: the tensor, or None, and the shape that it must have.
+    """
+    for name, (tensor, shape) in arguments.items():
+        if tensor is None:
+            continue
+        if tensor.shape != shape:
+            raise ValueError(f"{name} must have shape {shape} beside this W, got {tuple(tensor.shape)}")
+        if tensor.dtype != dtype or tensor.device.type != "cpu":
+            raise ValueError(
+                f"{name} is {tensor.dtype} on {tensor.device} and W is {dtype} on the CPU: convert it with {name}.to(W)"
+            )
+
+
+def whole(lengths: Tensor | None, B: int) -> Tensor | None:
+    """Return the lengths as C reads them."""
+    if lengths is None:
+        return None
+    if lengths.shape != (B,):
+        raise ValueError(f"lengths needs one entry for each of the {B} sequences, got shape {tuple(lengths.shape)}")
+    return lengths.to("cpu", torch.int64).contiguous()
+
+
 def rows(tensor: Tensor) -> Tensor:
     """Return the tensor with its last dimension contiguous, which is all that C asks of a sequence."""
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
