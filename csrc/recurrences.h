@@ -10,6 +10,8 @@
 
 #include "gated.h"
 
+#include "gated_backward.h"
+
 #undef LANES
 #undef DEPTH
 #undef EXPONENT_SHIFT
