@@ -1,10 +1,8 @@
 """The compiled kernel against the reference path, over shapes, precisions, threads and instruction sets."""
 
 import contextlib
-import io
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,7 +13,7 @@ from torch import Tensor
 
 import eigenloop as el
 from eigenloop import recurrence
-from eigenloop.recurrence import buffers, kernel
+from eigenloop.recurrence import kernel
 
 pytestmark = pytest.mark.skipif(kernel.library() is None, reason="the compiled kernel is not there")
 
@@ -331,91 +329,3 @@ def test_inference_keeps_nothing() -> None:
         assert not kept
         gru(torch.randn(5, 2, 3))
     assert any(t.shape == (5, 2, 24) for t in kept)
-
-
-def test_the_workspace_can_be_given_back() -> None:
-    library = kernel.library()
-    assert library is not None
-    recurrence.simple(torch.zeros(50, 400, 64), torch.eye(64), None, torch.zeros(400, 64))
-    assert library.workspace_bytes() > 0
-    assert buffers._free
-    recurrence.release_memory()
-    assert library.workspace_bytes() == 0
-    assert not buffers._free
-
-
-def test_memory_is_used_again_only_when_nobody_looks_at_it() -> None:
-    recurrence.release_memory()
-    shape = (1500, 1000)
-    first = buffers.recycled(shape, torch.float32).fill_(1)
-    view, address = first[3:5], first.data_ptr()
-    del first
-    second = buffers.recycled(shape, torch.float32).fill_(2)
-    assert second.data_ptr() != address
-    assert torch.equal(view, torch.ones(2, 1000))
-    del view
-    third = buffers.recycled((1400, 1000), torch.float32)
-    assert third.data_ptr() == address
-    assert third.shape == (1400, 1000)
-
-
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    recurrence.release_memory()
-    monkeypatch.setattr(buffers, "MOST_BYTES", 20 << 20)
-    tensors = [buffers.recycled((2 << 20,), torch.float32) for _ in range(5)]  # 8 MiB each
-    tensors.clear()
-    assert sum(block.nbytes for block in buffers._free) == 16 << 20
-    recurrence.release_memory()
-
-
-def test_outputs_on_recycled_memory_are_ordinary_tensors() -> None:
-    """Saving, sharing with another process and numpy, for an output large enough to be recycled."""
-    out, _ = recurrence.simple(torch.randn(50, 400, 64), torch.eye(64), None, torch.zeros(400, 64))
-    expected = out.clone()
-    file = io.BytesIO()
-    torch.save(out, file)
-    file.seek(0)
-    assert torch.equal(torch.load(file, weights_only=True), expected)
-    array = out.numpy()
-    del out
-    again, _ = recurrence.simple(torch.randn(50, 400, 64), torch.eye(64), None, torch.zeros(400, 64))
-    expected_again = again.clone()
-    assert torch.equal(again.share_memory_(), expected_again)
-    assert torch.equal(torch.from_numpy(array), expected)
-
-
-# ---------------------------------------------------------------- finding the library
-
-
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package folder without a kernel."""
-    monkeypatch.setattr(kernel, "__file__", str(tmp_path / "recurrence" / "kernel.py"))
-    return tmp_path
-
-
-def test_a_missing_library_costs_one_warning(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "_loaded", [])
-    monkeypatch.delenv("EIGENLOOP_KERNEL", raising=False)
-    with pytest.warns(UserWarning, match="C compiler"):
-        assert kernel.library() is None
-    recurrence.simple(torch.zeros(2, 1, 4), torch.eye(4), None, torch.zeros(1, 4))  # a second warning is an error here
-
-
-def test_a_library_of_another_version_is_not_called(elsewhere: Path) -> None:
-    (elsewhere / "_kernel.abi3.so").write_bytes(b"not a library")
-    with pytest.warns(UserWarning, match="cannot be used"):
-        assert kernel._load("") is None
-
-
-def test_choosing() -> None:
-    assert kernel._load("reference") is None
-    loaded = kernel._load("portable")
-    assert loaded is not None
-    assert loaded.variant == "portable"
-    with pytest.raises(ValueError, match="none of reference, portable"):
-        kernel._load("fastest")
-    best = kernel.library().best
-    if best != "avx512":
-        with pytest.raises(ValueError, match=f"has no avx512: choose {best}"), kernel.using("avx512"):
-            pass

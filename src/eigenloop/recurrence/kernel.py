@@ -1,7 +1,7 @@
 """The compiled kernel (csrc/): finding it, choosing an instruction set, and calling it.
 
 ``EIGENLOOP_KERNEL`` chooses at the first use: ``reference`` for plain PyTorch, ``portable``, ``avx2`` or ``avx512`` for
-that instruction set, anything else for the best that the machine has.
+that instruction set; unset or empty, the best that the machine has.
 
 Note [Calling C without torch's headers]
     One binary serves every torch version: a call is a C struct of 64-bit fields (csrc/kernel.h), packed here from
