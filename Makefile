@@ -24,7 +24,7 @@ check: $(VENV)/ready
 
 ## bench: a training step beside torch.nn, an eager loop and the arithmetic alone; BENCH="--busy" on a shared machine
 bench: $(VENV)/ready
-	$(BIN)/python -m eigenloop.bench $(BENCH)
+	$(BIN)/eigenloop bench $(BENCH)
 
 ## bench-building: what building W costs beside a training step
 bench-building: $(VENV)/ready

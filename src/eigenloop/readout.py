@@ -11,6 +11,7 @@ from torch.nn.utils.rnn import PackedSequence
 from eigenloop import dtypes
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.baselines import TorchGRU, TorchLSTM
+from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
 
 
@@ -24,6 +25,9 @@ class Model(nn.Module):
         tied: read out with the embedding's vectors (needs `embedding` = `output_size`, and as many outputs of the
             last layer as `input_size`).
         last: read only the final state of the last layer, (B, output_size).
+        embedding_dropout: probability with which a token's vector is left out for a whole batch, in training.
+        input_dropout: probability of dropping a feature of the input, the same at all steps of a sequence.
+        output_dropout: the same for the features that are read.
         complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side; if left
             out, what the model's paper reads.
 
@@ -42,9 +46,19 @@ class Model(nn.Module):
         embedding: int | None = None,
         tied: bool = False,
         last: bool = False,
+        embedding_dropout: float = 0.0,
+        input_dropout: float = 0.0,
+        output_dropout: float = 0.0,
         complex_readout: str | None = None,
     ) -> None:
         super().__init__()
+        for name, p in (("embedding", embedding_dropout), ("input", input_dropout), ("output", output_dropout)):
+            if not 0 <= p < 1:
+                raise ValueError(f"{name}_dropout is a probability below 1, got {p}")
+        if embedding_dropout and embedding is None:
+            raise ValueError("embedding_dropout leaves out tokens: it needs embedding=, the number of tokens")
+        self.embedding_dropout, self.input_dropout = embedding_dropout, input_dropout
+        self.output_dropout = output_dropout
         if complex_readout not in (None, "real", "both"):
             raise ValueError(f"complex_readout={complex_readout!r} is not known: choose 'real' or 'both'")
         if not isinstance(rnn, (RecurrentLayer, TorchLSTM, TorchGRU)):
@@ -84,10 +98,28 @@ class Model(nn.Module):
     ) -> tuple[Any, Any]:
         """Run the network: the outputs in the form of the input (or of the last state), and the final states."""
         if self.embedding is not None:
-            input = _pointwise(self.embedding, input)
+            input = _pointwise(self._embedded, input)
+        if self.input_dropout and self.training:
+            input = locked_dropout(_tensor(input, "input_dropout"), self.input_dropout, self._time)
         out, state = self.rnn(input, hx, lengths=lengths)
         read = self._last_of(state) if self.last else out
+        if self.output_dropout and self.training:
+            time = None if self.last else self._time
+            read = locked_dropout(_tensor(read, "output_dropout"), self.output_dropout, time)
         return _pointwise(lambda h: self.readout(self._real(h)), read), state
+
+    @property
+    def _time(self) -> int:
+        """The dimension of time."""
+        return 1 if self.rnn.batch_first else 0
+
+    def _embedded(self, tokens: Tensor) -> Tensor:
+        """Look up the vectors; in training some tokens' are zero and the others larger (Gal, Ghahramani 2016)."""
+        assert self.embedding is not None
+        weight = self.embedding.weight
+        if self.embedding_dropout and self.training:
+            weight = locked_dropout(weight, self.embedding_dropout, time=1)
+        return nn.functional.embedding(tokens, weight)
 
     def _last_of(self, state: Any) -> Tensor:
         """Return the final state of the last layer, both directions side by side: (B, features) or (features,)."""
@@ -105,6 +137,15 @@ class Model(nn.Module):
     def penalty(self) -> Tensor:
         """Return what the paper adds to the loss."""
         return self.rnn.penalty()
+
+
+def _tensor(sequence: Tensor | PackedSequence, option: str) -> Tensor:
+    if isinstance(sequence, PackedSequence):
+        raise TypeError(
+            f"{option} drops the same features at all steps, which a PackedSequence has no place for: give "
+            "a padded batch with lengths="
+        )
+    return sequence
 
 
 def _state_of(rnn: RecurrentLayer | TorchLSTM | TorchGRU) -> tuple[torch.dtype, torch.device]:

@@ -1,9 +1,9 @@
-"""``python -m eigenloop.bench``: the table of the fused recurrences, measured interleaved in one run."""
+"""``eigenloop bench``: the table of the fused recurrences, measured interleaved in one run."""
 
 from __future__ import annotations
 
-import argparse
 import json
+from collections.abc import Sequence
 
 import torch
 
@@ -16,30 +16,19 @@ _COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (
 _LATENCIES = {"stream": "el.Stream", "ours": "layer, cached", "layer": "torch.nn layer", "cell": "torch.nn cell"}
 
 
-def main() -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(prog="eigenloop bench", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="how often each contender runs; medians are shown")
-    parser.add_argument("--only", type=int, nargs="*", help="rows to measure, counted from 1")
-    parser.add_argument("--busy", action="store_true", help="measure again while another process uses every core")
-    parser.add_argument("--json", action="store_true", help="one JSON object a row")
-    args = parser.parse_args()
-    if args.rounds < 1:
-        parser.error(f"--rounds must be at least 1, got {args.rounds}")
-    for number in args.only or ():
-        if not 1 <= number <= len(ROWS):
-            parser.error(f"--only takes rows 1 to {len(ROWS)}, got {number}")
+def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> None:
+    """Measure and print the rows, or those of certain numbers from 1, and the latencies of single steps."""
     loaded = kernel.library()
-    if not args.json:
+    if not as_json:
         which = "reference path" if loaded is None else f"kernel: {loaded.variant}"
         print(f"training step (forward + backward, loss on h_n), {torch.get_num_threads()} threads, {which}")
-        print(_line((*_COLUMNS, "busy: x alone") if args.busy else _COLUMNS))
+        print(_line((*_COLUMNS, "busy: x alone") if busy else _COLUMNS))
     for number, row in enumerate(ROWS, 1):
-        if not args.only or number in args.only:
-            result = measure(row, args.rounds, args.busy)
-            print(json.dumps(result.as_dict()) if args.json else _line(_cells(result)), flush=True)
-    if not args.only:
-        _print_latencies(args.json)
+        if not only or number in only:
+            result = measure(row, rounds, busy)
+            print(json.dumps(result.as_dict()) if as_json else _line(_cells(result)), flush=True)
+    if not only:
+        _print_latencies(as_json)
 
 
 def _cells(result: Result) -> tuple[str, ...]:
@@ -71,7 +60,3 @@ def _print_latencies(as_json: bool) -> None:
     for entry in found:
         times = "   ".join(f"{name} {entry[key]:6.1f}" for key, name in _LATENCIES.items())
         print(f"{entry['recurrence']} n={entry['n']:<5} {times}")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,60 @@
+"""The commands under one name, and errors as sentences with a status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import typer
+
+import eigenloop
+from eigenloop.cli import bench, evaluate, listing, report, train
+from eigenloop.report import RunError as ReportError
+from eigenloop.tasks import DataError
+from eigenloop.training import ConfigError, DivergedError, RunError
+
+app = typer.Typer(
+    name="eigenloop",
+    help="Recurrent networks whose spectrum you choose.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+app.command("train")(train.train)
+app.command("eval")(evaluate.evaluate)
+app.command("list")(listing.show)
+app.command("report")(report.report)
+app.command("bench")(bench.bench)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"eigenloop {eigenloop.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _common(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
+    ),
+) -> None:
+    """Recurrent networks whose spectrum you choose."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; 2 is the status of a wrong word, 1 of anything that went wrong later."""
+    try:
+        app(args=None if arguments is None else list(arguments))
+    except (ConfigError, ReportError, DataError, RunError, DivergedError) as error:
+        rank = os.environ.get("RANK")
+        print(f"eigenloop{f' (process {rank})' if rank else ''}: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, ConfigError) else 1)
+    except KeyboardInterrupt:
+        print("eigenloop: interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)

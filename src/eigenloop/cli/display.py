@@ -1,0 +1,218 @@
+"""A training on the screen: a progress bar on a terminal, plain lines in a pipe, JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from eigenloop.training.reporter import Beginning, Reporter
+
+
+def display_for(as_json: bool) -> Reporter:
+    """Return the display that suits where the output goes."""
+    if as_json:
+        return JSONLines()
+    console = Console(highlight=False)
+    return Bar(console) if console.is_terminal else Lines()
+
+
+class JSONLines:
+    """Every line of metrics, and the summary, as JSON."""
+
+    def begin(self, beginning: Beginning) -> None:
+        """Print what starts."""
+        self._print({"kind": "begin", **beginning.__dict__})
+
+    def step(self, step: int, loss: float) -> None:
+        """Print nothing: a line of metrics comes now and then."""
+
+    def metrics(self, record: Mapping[str, Any]) -> None:
+        """Print the line."""
+        self._print(record)
+
+    def notice(self, text: str) -> None:
+        """Print the sentence."""
+        self._print({"kind": "notice", "text": text})
+
+    def end(self, summary: Mapping[str, Any]) -> None:
+        """Print the summary."""
+        self._print({"kind": "summary", **summary})
+
+    @staticmethod
+    def _print(record: Mapping[str, Any]) -> None:
+        print(json.dumps(record), flush=True)
+
+
+class Lines:
+    """A plain line for every line of metrics, but at most one a second."""
+
+    def __init__(self) -> None:
+        self._state = _Seen()
+        self._printed = -1.0
+
+    def begin(self, beginning: Beginning) -> None:
+        """Print what starts."""
+        self._state.begin(beginning)
+        for line in _opening(beginning):
+            print(line, flush=True)
+
+    def step(self, step: int, loss: float) -> None:
+        """Take note."""
+        self._state.step(step, loss)
+
+    def metrics(self, record: Mapping[str, Any]) -> None:
+        """Print how far the training is."""
+        self._state.metrics(record)
+        now = time.monotonic()
+        if record["kind"] != "train" or now - self._printed >= 1:
+            self._printed = now
+            print(f"step {record['step']}/{self._state.steps}  {self._state.text()}", flush=True)
+
+    def notice(self, text: str) -> None:
+        """Print the sentence."""
+        print(text, flush=True)
+
+    def end(self, summary: Mapping[str, Any]) -> None:
+        """Print the result."""
+        for line in _closing(summary, self._state.folder):
+            print(line, flush=True)
+
+
+class Bar:
+    """A progress bar with loss, baseline, defect, speed and time left."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._state = _Seen()
+        self._progress: Progress | None = None
+        self._task = TaskID(0)
+
+    def begin(self, beginning: Beginning) -> None:
+        """Print what starts, and open the bar."""
+        self._state.begin(beginning)
+        for line in _opening(beginning):
+            self._console.print(line, markup=False)
+        columns = (
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TextColumn("{task.description}"),
+            TimeRemainingColumn(),
+        )
+        self._progress = Progress(*columns, console=self._console)
+        self._task = self._progress.add_task("", total=beginning.steps, completed=beginning.done)
+        self._progress.start()
+
+    def step(self, step: int, loss: float) -> None:
+        """Move the bar."""
+        self._state.step(step, loss)
+        if self._progress is not None:
+            self._progress.update(self._task, completed=step, description=self._state.text(left=False))
+
+    def metrics(self, record: Mapping[str, Any]) -> None:
+        """Take note."""
+        self._state.metrics(record)
+
+    def notice(self, text: str) -> None:
+        """Print the sentence above the bar."""
+        self._console.print(text, markup=False)
+
+    def end(self, summary: Mapping[str, Any]) -> None:
+        """Close the bar and print the result."""
+        self.close()
+        for line in _closing(summary, self._state.folder):
+            self._console.print(line, markup=False)
+
+    def close(self) -> None:
+        """Close the bar, whatever happened."""
+        if self._progress is not None:
+            self._progress.stop()
+            self._progress = None
+
+
+class _Seen:
+    """What was heard of a training so far, as a line."""
+
+    def __init__(self) -> None:
+        self.folder, self.steps, self.baseline, self.metric = "", 0, {"loss": float("nan")}, "loss"
+        self.loss: float | None = None
+        self.valid: float | None = None
+        self.defect: float | None = None
+        self._marks: list[tuple[float, int]] = []
+        self._step = 0
+
+    def begin(self, beginning: Beginning) -> None:
+        self.folder, self.steps, self.metric = beginning.folder, beginning.steps, beginning.metric
+        self.baseline = dict(beginning.baseline)
+        self._marks = [(time.monotonic(), beginning.done)]
+
+    def step(self, step: int, loss: float) -> None:
+        self._step = step
+        # An average over the last steps: single batches jump.
+        self.loss = loss if self.loss is None else 0.9 * self.loss + 0.1 * loss
+        now = time.monotonic()
+        if now - self._marks[-1][0] >= 1:
+            self._marks = [*self._marks[-30:], (now, step)]
+
+    def metrics(self, record: Mapping[str, Any]) -> None:
+        if record["kind"] == "train":
+            self.loss, self.defect = record["loss"], record["defect"]
+        else:
+            self.valid = record[self.metric]
+
+    def rate(self) -> float:
+        """Steps a second, of late."""
+        (then, before), now = self._marks[0], time.monotonic()
+        return (self._step - before) / max(now - then, 1e-9)
+
+    def text(self, left: bool = True) -> str:
+        loss = "" if self.loss is None else f"loss {self.loss:.4g} (baseline {self.baseline['loss']:.4g})"
+        parts = [loss]
+        if self.valid is not None:
+            parts.append(f"valid {self.metric} {self.valid:.4g}")
+        if self.defect is not None:
+            parts.append(f"defect {self.defect:.0e}")
+        rate = self.rate()
+        parts.append(f"{rate:.3g} steps/s")
+        if left and rate > 0:
+            parts.append(f"{clock((self.steps - self._step) / rate)} left")
+        return "  ".join(part for part in parts if part)
+
+
+def clock(seconds: float) -> str:
+    """Return a duration as people read it.
+
+    >>> clock(42), clock(754), clock(9000)
+    ('42 s', '12:34', '2:30:00')
+    """
+    whole = round(seconds)
+    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
+    if hours:
+        return f"{hours}:{minutes:02d}:{rest:02d}"
+    return f"{minutes}:{rest:02d}" if minutes else f"{rest} s"
+
+
+def _opening(beginning: Beginning) -> list[str]:
+    baseline = ", ".join(f"{name} {value:.4g}" for name, value in beginning.baseline.items())
+    lines = [
+        f"{beginning.title}: {beginning.parameters:,} parameters, {beginning.steps:,} steps, in {beginning.folder}",
+        f"baseline, what guessing reaches: {baseline}",
+    ]
+    if beginning.done:
+        lines.append(f"going on from step {beginning.done:,}")
+    return lines
+
+
+def _closing(summary: Mapping[str, Any], folder: str) -> list[str]:
+    lines = [f"{summary['status']} after {summary['steps']:,} steps, {clock(summary['seconds'])}: {summary['reason']}"]
+    for name in ("best", "test"):
+        if summary.get(name):
+            values = "  ".join(f"{key} {value:.4g}" for key, value in summary[name].items() if key != "step")
+            at = f" (step {summary[name]['step']})" if name == "best" else ""
+            lines.append(f"{'best on valid' if name == 'best' else name}{at}: {values}")
+    lines.append(f"look at it with: eigenloop report {folder}")
+    return lines

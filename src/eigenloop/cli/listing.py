@@ -1,0 +1,79 @@
+"""``eigenloop list``."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json as json_text
+from typing import Annotated, Any
+
+import typer
+
+from eigenloop.models import NAMES
+from eigenloop.recipes import RECIPES
+from eigenloop.tasks import TASKS
+from eigenloop.training.errors import unknown_name
+from eigenloop.training.optimizers import OPTIMIZERS, defaults
+
+_KINDS = ("models", "tasks", "optimizers")
+
+
+def show(
+    kind: Annotated[str, typer.Argument(help="models, tasks or optimizers.")],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """List what there is, with its own options.
+
+    eigenloop list models
+    """
+    if kind not in _KINDS:
+        raise unknown_name("list of", kind, _KINDS, f"There are lists of {', '.join(_KINDS)}")
+    found = {"models": _models, "tasks": _tasks, "optimizers": _optimizers}[kind]()
+    if json:
+        print(json_text.dumps(found))
+        return
+    width = max(map(len, found))
+    for name, entry in found.items():
+        print(f"{name:<{width}}  {entry['description']}")
+        if entry["options"]:
+            options = ", ".join(f"{key}={_short(value)}" for key, value in entry["options"].items())
+            print(f"{'':<{width}}    {options}")
+
+
+def _short(value: Any) -> str:
+    return "none" if value is None else str(value)
+
+
+def _first_sentence(documented: Any) -> str:
+    return (inspect.getdoc(documented) or "").splitlines()[0]
+
+
+def _models() -> dict[str, dict[str, Any]]:
+    found = {}
+    for name in NAMES:
+        recipe, _ = RECIPES[name]
+        parameters = inspect.signature(recipe).parameters.values()
+        options = {
+            p.name: list(p.default) if isinstance(p.default, tuple) else p.default
+            for p in parameters
+            if p.kind is p.KEYWORD_ONLY and p.name not in ("generator", "orthogonal")
+        }
+        found[name] = {"description": _first_sentence(recipe), "options": options}
+    return found
+
+
+def _tasks() -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            "description": _first_sentence(task),
+            "options": {f.name: f.default for f in dataclasses.fields(task)},  # type: ignore[arg-type]
+        }
+        for name, task in TASKS.items()
+    }
+
+
+def _optimizers() -> dict[str, dict[str, Any]]:
+    return {
+        name: {"description": _first_sentence(made).partition(". ")[0], "options": defaults(name)}
+        for name, (made, _) in OPTIMIZERS.items()
+    }

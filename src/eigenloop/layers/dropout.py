@@ -1,0 +1,17 @@
+"""Dropout with one mask for all steps (Gal, Ghahramani 2016; AWD-LSTM, Merity et al. 2018, section 4.3)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+
+def locked_dropout(x: Tensor, p: float, time: int | None) -> Tensor:
+    """Drop features with probability p, the same at every index of dimension `time`; scale up what is left.
+
+    >>> import torch
+    >>> dropped = locked_dropout(torch.ones(5, 2, 3), 0.5, time=0)
+    >>> bool((dropped == dropped[0]).all())
+    True
+    """
+    shape = [1 if dimension == time else size for dimension, size in enumerate(x.shape)]
+    return x * x.new_empty(shape).bernoulli_(1 - p).div_(1 - p)

@@ -1,0 +1,8 @@
+"""The page people look at: one self-contained HTML file made from one or more training-run folders."""
+
+from __future__ import annotations
+
+from eigenloop.report.errors import RunError
+from eigenloop.report.page import write
+
+__all__ = ["RunError", "write"]

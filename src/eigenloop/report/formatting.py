@@ -1,0 +1,89 @@
+"""Numbers, durations and lists as people write them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+MISSING = "\N{EN DASH}"
+MINUS = "\N{MINUS SIGN}"
+TIMES = "\N{NARROW NO-BREAK SPACE}\N{MULTIPLICATION SIGN}\N{NARROW NO-BREAK SPACE}"
+THIN = "\N{NARROW NO-BREAK SPACE}"
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def power(exponent: int) -> str:
+    """Write a power of ten.
+
+    >>> power(-3), power(0), power(1)
+    ('10⁻³', '1', '10')
+    """
+    return ("1", "10")[exponent] if exponent in (0, 1) else "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+def quantity(value: float | None, digits: int = 3) -> str:
+    """Write a number with so many digits that count.
+
+    >>> quantity(0.00163), quantity(21764), quantity(0.99996)
+    ('0.00163', '21,764', '0.99996')
+    """
+    if value is None:
+        return MISSING
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else ("" if value > 0 else MINUS) + "\N{INFINITY}"
+    sign, size = (MINUS, -value) if value < 0 else ("", value)
+    if size == 0 or (size < 1e9 and size == int(size)) or 1e3 <= size < 1e6:
+        return f"{sign}{size:,.0f}"
+    if 1e-4 <= size < 1e3:
+        return sign + _decimal(size, digits)
+    exponent = math.floor(math.log10(size))
+    mantissa = f"{size / 10.0**exponent:.{digits - 1}g}" if exponent > -300 else "1"
+    if mantissa == "10":
+        mantissa, exponent = "1", exponent + 1
+    return f"{sign}{mantissa}{TIMES}{power(exponent)}"
+
+
+def _decimal(size: float, digits: int) -> str:
+    # 0.99996 is not 1: an accuracy that only nearly reaches a whole number keeps the digits that say so.
+    for more in range(digits, 9):
+        rounded = float(f"{size:.{more}g}")
+        if rounded != int(rounded):
+            return f"{size:.{more}g}"
+    return f"{size:.{digits}g}"
+
+
+def duration(seconds: float | None) -> str:
+    """Write a time.
+
+    >>> [duration(seconds).replace(THIN, " ") for seconds in (0.42, 131, 7384, 200000)]
+    ['0.42 s', '2 min 11 s', '2 h 3 min', '2 d 7 h']
+    """
+    if seconds is None or not math.isfinite(seconds):
+        return MISSING
+    if seconds < 9.95:
+        return f"{seconds:.2g}{THIN}s"
+    whole = round(seconds)
+    for unit, below, size, small in (("d", "h", 86400, 3600), ("h", "min", 3600, 60), ("min", "s", 60, 1)):
+        if whole >= size:
+            rest = whole % size // small
+            return f"{whole // size}{THIN}{unit}" + (f" {rest}{THIN}{below}" if rest else "")
+    return f"{whole}{THIN}s"
+
+
+def enumeration(names: Sequence[str]) -> str:
+    """Join names into a list.
+
+    >>> enumeration(["scoRNN", "LSTM", "GRU"])
+    'scoRNN, LSTM and GRU'
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def shortened(name: str, length: int) -> str:
+    """Cut a name that is too long for its place in the middle: names of runs differ at their ends.
+
+    >>> shortened("scoRNN", 20), shortened("scoRNN (copying-1000-seed-3)", 20)
+    ('scoRNN', 'scoRNN (c…00-seed-3)')
+    """
+    head = length * 9 // 20
+    return name if len(name) <= length else f"{name[:head]}\N{HORIZONTAL ELLIPSIS}{name[head + 1 - length :]}"

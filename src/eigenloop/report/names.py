@@ -1,0 +1,65 @@
+"""How models and tasks are written for people."""
+
+from __future__ import annotations
+
+import yaml
+
+MODELS = {
+    "dtriv": "dtriv",
+    "enrnn": "ENRNN",
+    "eurnn": "EURNN",
+    "exprnn": "expRNN",
+    "goru": "GORU",
+    "gru": "GRU",
+    "lstm": "LSTM",
+    "ncgru": "NC-GRU",
+    "nnrnn": "nnRNN",
+    "ornn": "oRNN",
+    "projunn": "projUNN",
+    "qornn": "QORNN",
+    "rnn": "RNN",
+    "rnn-orth": "RNN-orth",
+    "scornn": "scoRNN",
+    "spectralrnn": "Spectral RNN",
+    "urnn-full": "full-capacity uRNN",
+}
+#: What a task is called in a heading, and inside a sentence.
+TASKS = {
+    "adding": ("Adding", "the adding task"),
+    "copying": ("Copying", "the copying task"),
+    "denoise": ("Denoising", "the denoising task"),
+    "mnist": ("MNIST", "MNIST"),
+    "parenthesis": ("Parenthesis", "the parenthesis task"),
+    "ptb": ("Penn Treebank", "Penn Treebank"),
+    "timit": ("TIMIT", "TIMIT"),
+}
+QUANTITIES = {"bpc": "bits per character", "gradient_norm": "gradient norm", "lr": "learning rate"}
+
+
+def model(name: str) -> str:
+    """Return how a model is written; an unknown name stays as it is."""
+    return MODELS.get(name, name)
+
+
+def task(name: str) -> tuple[str, str]:
+    """Return how a task is written in a heading and in a sentence; an unknown name stays as it is."""
+    return TASKS.get(name, (name, name))
+
+
+def quantity(name: str) -> str:
+    """Return how a measured quantity is written.
+
+    >>> quantity("gradient_norm"), quantity("edit_distance")
+    ('gradient norm', 'edit distance')
+    """
+    return QUANTITIES.get(name, name.replace("_", " "))
+
+
+def setting(value: object) -> str:
+    """Write a value of a config on one line, as YAML.
+
+    >>> setting(None), setting([1, 2]), setting("marker")
+    ('null', '[1, 2]', 'marker')
+    """
+    written = yaml.safe_dump(value, default_flow_style=True, allow_unicode=True, width=2**31)
+    return written.removesuffix("\n").removesuffix("...").strip()

@@ -1,0 +1,189 @@
+"""The page: everything about the runs in one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from eigenloop.report import chart, names, paths, plane, table, verdict
+from eigenloop.report.curves import Figure, defects, learning
+from eigenloop.report.errors import RunError
+from eigenloop.report.formatting import duration, enumeration, quantity
+from eigenloop.report.groups import COLOURS, Entry, Group, grouped
+from eigenloop.report.places import Places, places
+from eigenloop.report.runs import read_all
+from eigenloop.report.tracks import tracks
+from eigenloop.training import atomic
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the page says of one task."""
+
+    group: Group
+    verdicts: tuple[verdict.Verdict, ...]
+    places: Places | None
+    lead: str
+    learning: Figure | None
+    defects: Figure | None
+
+
+@dataclass(frozen=True)
+class Details:
+    """All that is known of a run, folded away at the end of the page."""
+
+    entry: Entry
+    missing: tuple[str, ...]
+    command: str
+    facts: tuple[tuple[str, str], ...]
+    sections: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def write(runs: Sequence[Path], out: Path) -> Path:
+    """Write the report of training runs to one HTML file, at once or not at all.
+
+    Raises:
+        RunError: a folder is missing, is no run folder or holds a damaged file, or `out` is a folder.
+    """
+    out = Path(out)
+    if out.is_dir():
+        raise RunError(f"{out} is a folder: give the file to write, for example {out / 'report.html'}")
+    page = render([Path(run) for run in runs])
+    out.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_text(out, page)
+    return out
+
+
+def render(folders: Sequence[Path]) -> str:
+    """Make the text of the page."""
+    groups = grouped(read_all(folders))
+    chapters = [_chapter(group, i) for i, group in enumerate(groups)]
+    entries = sorted((entry for group in groups for entry in group.entries), key=lambda entry: entry.index)
+    figures = [f for chapter in chapters for f in (chapter.learning, chapter.defects) if f is not None]
+    script = _asset("report.js")
+    # A lone surrogate, which JSON can spell but UTF-8 cannot, would make the file unwritable.
+    return _printable(
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=_title(groups),
+            totals=_totals(entries),
+            chapters=chapters,
+            panels=plane.panels(entries),
+            blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
+            columns=table.COLUMNS,
+            words=table.WORDS,
+            rows=table.rows(groups),
+            details=[_details(entry) for entry in entries],
+            quantities=max((len(figure.quantities) for figure in figures), default=0),
+            colours=COLOURS,
+            chart=chart,
+            paths=paths,
+            plane=plane,
+            style=Markup(_asset("report.css")),
+            script=Markup(script),
+            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        )
+    )
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("eigenloop.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    # Values that are not finite must have become None by now: NaN is no JSON.
+    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
+    return found
+
+
+def _asset(name: str) -> str:
+    # Not a template: braces mean something else in these, and the hash of the script must be that of its bytes.
+    return files("eigenloop.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _printable(page: str) -> str:
+    return page.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def _chapter(group: Group, index: int) -> Chapter:
+    found = verdict.ranked([verdict.judge(entry, group) for entry in group.entries], group.higher_is_better)
+    curves = tracks(group.entries)
+    return Chapter(
+        group=group,
+        verdicts=tuple(found),
+        places=places(found, group),
+        lead=verdict.lead(found),
+        learning=learning(group, curves, f"learning-{index}"),
+        defects=defects(group, curves, f"defect-{index}"),
+    )
+
+
+def _title(groups: Sequence[Group]) -> str:
+    models = list(dict.fromkeys(_model(entry) for group in groups for entry in group.entries))
+    tasks = list(dict.fromkeys(group.phrase for group in groups))
+    subject = enumeration(models) if len(models) <= 4 else f"{len(models)} models"
+    return f"{subject} on {enumeration(tasks) if len(tasks) <= 3 else f'{len(tasks)} tasks'}"
+
+
+def _model(entry: Entry) -> str:
+    return names.model(str(entry.run.section("model").get("name", entry.run.folder.name)))
+
+
+def _totals(entries: Sequence[Entry]) -> list[str]:
+    times = [entry.run.seconds for entry in entries if entry.run.seconds is not None]
+    starts = sorted(
+        entry.run.summary.started[:10] for entry in entries if entry.run.summary and entry.run.summary.started
+    )
+    days = list(dict.fromkeys([*starts[:1], *starts[-1:]]))
+    return [
+        f"{len(entries)} run{'s' if len(entries) != 1 else ''}",
+        *([f"{duration(sum(times))} of training"] if times else []),
+        *([" to ".join(days)] if days else []),
+    ]
+
+
+def _details(entry: Entry) -> Details:
+    run = entry.run
+    return Details(
+        entry=entry,
+        missing=tuple(run.missing()),
+        command=f"eigenloop train {shlex.quote(str(run.folder / 'config.yaml'))} --out NEW_FOLDER",
+        facts=_facts(entry),
+        sections=tuple((str(name), _settings(section)) for name, section in run.config.items()),
+    )
+
+
+def _facts(entry: Entry) -> tuple[tuple[str, str], ...]:
+    run, summary = entry.run, entry.run.summary
+    facts = [("folder", str(run.folder)), ("status", run.status)]
+    if summary is None:
+        return tuple(facts)
+    facts += [("reason", summary.reason or ""), ("started", summary.started or ""), ("commit", summary.commit or "")]
+    facts += [("parameters", quantity(summary.parameters)), ("training time", duration(summary.seconds))]
+    for kind, numbers in (("best", summary.best), *summary.final.items(), ("test", summary.test)):
+        written = ", ".join(f"{names.quantity(name)} {quantity(value)}" for name, value in numbers.items())
+        facts.append((kind if kind in ("best", "test") else f"final {kind}", written))
+    facts += [("versions", _joined(summary.versions)), ("machine", _joined(summary.machine))]
+    return tuple((name, fact) for name, fact in facts if fact)
+
+
+def _joined(entries: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in entries.items())
+
+
+def _settings(section: object) -> tuple[tuple[str, str], ...]:
+    if isinstance(section, Mapping):
+        return tuple((str(key), names.setting(value)) for key, value in section.items())
+    return (("", names.setting(section)),)

@@ -1,0 +1,194 @@
+"""What came out of a run, in a sentence computed from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eigenloop.report import names
+from eigenloop.report.formatting import THIN, enumeration, quantity
+from eigenloop.report.groups import Entry, Group
+from eigenloop.report.runs import Run
+from eigenloop.report.values import finite
+
+#: How many times better than the baseline counts as solved, and how near to it counts as having stayed there.
+SOLVED, LEVEL = 10.0, 0.05
+#: One half, one third and so on; up to twenty a word is easier than a number.
+FRACTIONS = (
+    *("half", "a third", "a quarter", "a fifth", "a sixth", "a seventh", "an eighth", "a ninth", "a tenth"),
+    *("an eleventh", "a twelfth", "a thirteenth", "a fourteenth", "a fifteenth", "a sixteenth", "a seventeenth"),
+    *("an eighteenth", "a nineteenth", "a twentieth"),
+)
+#: What is said of several runs at once.
+OUTCOMES = {
+    "solved": ("solved it", "solved it"),
+    "better": ("beat the baseline", "beat the baseline"),
+    "level": ("stayed at the baseline", "stayed at the baseline"),
+    "worse": ("did not reach the baseline", "did not reach the baseline"),
+    "reached": ("has no baseline to be compared with", "have no baseline to be compared with"),
+    "diverged": ("diverged", "diverged"),
+    "unfinished": ("is not finished", "are not finished"),
+    "unknown": ("was not evaluated", "were not evaluated"),
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """The number that a run is judged by, and where it comes from; training alone is no evaluation."""
+
+    value: float
+    source: str
+    evaluated: bool = True
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out of a run.
+
+    Attributes:
+        outcome: a key of OUTCOMES.
+        sentence: what is said of the run, to follow its name.
+        caption: what the score is.
+    """
+
+    entry: Entry
+    outcome: str
+    sentence: str
+    score: Score | None
+    caption: str
+
+    @property
+    def value(self) -> str:
+        """Its score as a text."""
+        return quantity(self.score.value if self.score else None)
+
+
+def score(run: Run, metric: str) -> Score | None:
+    """Find the number a run is judged by: the test, else the best validation, else the last evaluation."""
+    if run.summary:
+        candidates = [
+            (run.summary.test, "test set"),
+            (run.summary.best, "best validation"),
+            (run.summary.final.get("valid", {}), "last validation"),
+            (run.summary.final.get("test", {}), "test set"),
+        ]
+        for numbers, source in candidates:
+            value = finite(numbers.get(metric))
+            if value is not None:
+                return Score(value, source)
+    for kind, source in (("valid", "validation"), ("test", "test set"), ("train", "training")):
+        for line in reversed(run.lines[kind]):
+            value = finite(line.values.get(metric))
+            if value is not None:
+                return Score(value, f"{source} at step {quantity(line.step)}", evaluated=kind != "train")
+    return None
+
+
+def judge(entry: Entry, group: Group) -> Verdict:
+    """Judge a run by the metric of its task and the baseline that is known for it."""
+    run, found = entry.run, score(entry.run, group.metric)
+    own = run.summary.baseline.get(group.metric) if run.summary else None
+    baseline = finite(own if own is not None else next(iter(group.baselines(group.metric)), None))
+    written = names.quantity(group.metric)
+    caption = f"{written}, {found.source}" if found else "not evaluated"
+    if found is None:
+        outcome, sentence = _unscored(run)
+    else:
+        solved = run.status == "solved"
+        outcome, lead, rest = compare(written, found.value, baseline, group.higher_is_better, solved=solved)
+        if not found.evaluated:
+            rest = _plain(written, found.value, baseline)
+        outcome, sentence = _with_status(run, found, outcome, lead, rest)
+    return Verdict(entry, outcome, sentence, found, caption)
+
+
+def compare(
+    metric: str, value: float, baseline: float | None, higher_is_better: bool, *, solved: bool
+) -> tuple[str, str, str]:
+    """Compare a score with the baseline: the outcome, what the run did, and the numbers that show it."""
+    if baseline is None:
+        return "solved" if solved else "reached", "solved it" if solved else "finished", _plain(metric, value, None)
+    plain = _plain(metric, value, baseline)
+    gain = (value - baseline) if higher_is_better else (baseline - value)
+    ratio = baseline / value if not higher_is_better and value > 0 and baseline > 0 else None
+    beaten = ratio is not None and ratio >= SOLVED
+    if not (solved or beaten) and abs(gain) <= LEVEL * abs(baseline):
+        return "level", "stayed at the baseline", plain
+    if not solved and gain < 0:
+        return "worse", "did not reach the baseline", plain
+    lead = "solved it" if solved or beaten else "beat the baseline"
+    if ratio is not None and ratio > 1:
+        plain = (
+            f"{metric} {quantity(value)}, {share(ratio)} the {quantity(baseline)} that a network without memory reaches"
+        )
+    return "solved" if solved or beaten else "better", lead, plain
+
+
+def _plain(metric: str, value: float, baseline: float | None) -> str:
+    if baseline is None:
+        return f"{metric} {quantity(value)}, with no baseline to compare it to"
+    return f"{metric} {quantity(value)}, where a network without memory reaches {quantity(baseline)}"
+
+
+def share(ratio: float) -> str:
+    """Say how much less a value is that is `ratio` times below another.
+
+    >>> share(12.4), share(3), share(183)
+    ('about a twelfth of', 'a third of', 'about 180 times less than')
+    """
+    whole = round(ratio)
+    if ratio < 1.75:
+        return f"{max(round(100 * (1 - 1 / ratio)), 1)}{THIN}% less than"
+    if whole <= len(FRACTIONS) + 1:
+        about = "" if abs(ratio - whole) <= 0.02 * whole else "about "
+        return f"{about}{FRACTIONS[whole - 2]} of"
+    return f"about {quantity(float(f'{ratio:.2g}'))} times less than"
+
+
+def _unscored(run: Run) -> tuple[str, str]:
+    reason = _reason(run)
+    if run.status == "diverged":
+        return "diverged", f"diverged{reason} and has no score."
+    if run.summary is None:
+        step = f" at step {quantity(run.steps)}" if run.steps is not None else ""
+        return "unfinished", f"is not finished: nothing has been measured yet{step}."
+    return "unknown", f"{run.status}{reason}, but was not evaluated."
+
+
+def _with_status(run: Run, found: Score, outcome: str, lead: str, rest: str) -> tuple[str, str]:
+    if run.status == "diverged":
+        return "diverged", f"diverged{_reason(run)}. Before that: {rest}."
+    if run.summary is None:
+        trained = "" if found.evaluated else "it has not been evaluated yet; training "
+        return "unfinished", f"is not finished. So far: {trained}{rest}."
+    if not found.evaluated:
+        return "unknown", f"{run.status}{_reason(run)}, but was not evaluated; training {rest}."
+    if run.status == "stopped":
+        return outcome, f"{lead}: {rest}. It was stopped{_reason(run)}."
+    return outcome, f"{lead}: {rest}."
+
+
+def _reason(run: Run) -> str:
+    reason = run.summary.reason if run.summary else None
+    return f" ({reason.strip().rstrip('.')})" if reason else ""
+
+
+def ranked(verdicts: Sequence[Verdict], higher_is_better: bool) -> list[Verdict]:
+    """Order verdicts by their score, the best first; then come runs that only trained, then those without a score."""
+
+    def place(verdict: Verdict) -> tuple[int, float]:
+        if verdict.score is None:
+            return 2, 0.0
+        return int(not verdict.score.evaluated), -verdict.score.value if higher_is_better else verdict.score.value
+
+    return sorted(verdicts, key=place)
+
+
+def lead(verdicts: Sequence[Verdict]) -> str:
+    """Say in one sentence what came out of all runs of a task."""
+    clauses = []
+    for outcome, (one, several) in OUTCOMES.items():
+        labels = [verdict.entry.label for verdict in verdicts if verdict.outcome == outcome]
+        if labels:
+            clauses.append(f"{enumeration(labels)} {one if len(labels) == 1 else several}")
+    return "; ".join(clauses) + "."

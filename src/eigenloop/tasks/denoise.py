@@ -1,0 +1,87 @@
+"""The denoise problem (Jing et al. 2019, section 5.2; Mucllari et al. 2022, section 5.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eigenloop.tasks.base import Batch
+from eigenloop.tasks.copying import DATA
+from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.losses import correct, cross_entropy, valid_steps
+from eigenloop.tasks.synthetic import Synthetic, one_hot
+from eigenloop.tasks.tally import Tally
+
+KINDS, BLANK, MARKER = 9, 0, 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denoise(Synthetic):
+    """Pick ten symbols out of T + 9 steps of noise and repeat them: cross-entropy over all T + 20 steps.
+
+    Args:
+        length: T; the ten symbols stand at random places among the first T + 9 steps, then come marker and 10 blanks.
+        published: draw as the published generator does: places may coincide, so that a later symbol hides an earlier
+            one whose answer cannot be known, and the marker is a vector of zeros.
+    """
+
+    name: ClassVar[str] = "denoise"
+
+    length: int = 200
+    published: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("length", self.length, 1)
+
+    @property
+    def input_size(self) -> int:
+        """Blank, nine symbols, and a marker that the published generator has no room for."""
+        return KINDS + 1 if self.published else KINDS + 2
+
+    @property
+    def output_size(self) -> int:
+        """Blank and nine symbols."""
+        return KINDS + 1
+
+    def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
+        """Draw ten symbols, 1 to 9, and their places in increasing order."""
+        open_steps, rows = self.length + DATA - 1, len(generators)
+        data, places = np.empty((2, DATA, rows), dtype=np.int64)
+        for row, generator in enumerate(generators):
+            data[:, row] = generator.integers(1, KINDS + 1, DATA)
+            if self.published:
+                places[:, row] = np.sort(generator.integers(0, open_steps, DATA))
+            else:
+                places[:, row] = np.sort(generator.choice(open_steps, DATA, replace=False))
+        symbols = np.full((self.length + 2 * DATA, rows), BLANK)
+        columns = np.arange(rows)
+        for place, value in zip(places, data, strict=True):  # in order, so that a later symbol hides an earlier one
+            symbols[place, columns] = value
+        symbols[open_steps] = MARKER
+        targets = torch.full(symbols.shape, BLANK)
+        targets[-DATA:] = torch.from_numpy(data)
+        inputs = one_hot(torch.from_numpy(symbols), KINDS + 2)
+        return Batch(inputs[..., : self.input_size].contiguous(), targets)
+
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
+        """Sum the cross-entropies of all steps."""
+        return cross_entropy(outputs, batch.targets)
+
+    def terms(self, batch: Batch) -> float:
+        """All steps of all sequences."""
+        return valid_steps(batch)
+
+    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
+        """Return the share of the symbols that are recalled."""
+        return Tally(accuracy=(correct(outputs[-DATA:], batch.targets[-DATA:]), DATA * batch.size))
+
+    def baseline(self) -> dict[str, float]:
+        """Blanks, then a guess among nine: 10 ln 9 / (T + 20)."""
+        return {"loss": DATA * math.log(KINDS) / (self.length + 2 * DATA), "accuracy": 1 / KINDS}

@@ -1,0 +1,147 @@
+"""Where data files come from: a folder of the user's, gzipped or not, or else a download that is checked.
+
+Nothing is shipped. A file is looked for in the folder that was given (``--data-dir``), else in the one that
+``EIGENLOOP_DATA`` names, then in the folder of earlier downloads; and downloaded if it is nowhere.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import pooch
+
+from eigenloop.tasks.errors import DataError
+
+#: The variable that names the folder with data.
+VARIABLE = "EIGENLOOP_DATA"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A published file.
+
+    Attributes:
+        name: its name, without ``.gz``.
+        folders: where it stands below the data folder, the usual place first.
+        sha256: of the content, not compressed.
+        url: where it can be had; None if it cannot be downloaded.
+        packed_sha256: of what the address delivers, if that is gzipped.
+    """
+
+    name: str
+    folders: tuple[str, ...]
+    sha256: str
+    url: str | None = None
+    packed_sha256: str | None = None
+
+    def content(self, data_dir: Path | None, verify: bool = True) -> tuple[Path, bytes]:
+        """Return the file that was found or downloaded, and what is in it.
+
+        `verify` wants the published content; without it the file must stand in the data folder, since a download would
+        mix the published one with the user's own.
+        """
+        path = self.path(data_dir) if verify else self._own(data_dir)
+        data = read(path)
+        if verify and (found := hashlib.sha256(data).hexdigest()) != self.sha256:
+            again = "delete it to have it downloaded again" if path.parent == self._cache else "get it again"
+            raise DataError(
+                path,
+                f"this is not the published {self.name}: {len(data):,} bytes with sha256 {found[:16]}... where "
+                f"{self.sha256[:16]}... is expected; it may be cut off or edited, so {again}",
+            )
+        return path, data
+
+    def path(self, data_dir: Path | None) -> Path:
+        """Find the file, or download it."""
+        return self.given(data_dir) or self._earlier() or self._downloaded(data_folder(data_dir))
+
+    def given(self, data_dir: Path | None) -> Path | None:
+        """Return the file in the data folder, if it is there."""
+        folder = data_folder(data_dir)
+        return None if folder is None else find(folder, self.folders, self._names)
+
+    def _own(self, data_dir: Path | None) -> Path:
+        if (found := self.given(data_dir)) is None:
+            raise DataError(self.name, f"{self._missing(data_folder(data_dir))}: {self._remedy}")
+        return found
+
+    def _earlier(self) -> Path | None:
+        return find(self._cache, (), self._names)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return self.name, self.name + ".gz"
+
+    @property
+    def _cache(self) -> Path:
+        return Path(pooch.os_cache("eigenloop")) / self.folders[0]
+
+    @property
+    def _remedy(self) -> str:
+        return f"put it into a folder {self.folders[0]} and name the folder above with --data-dir or {VARIABLE}"
+
+    def _missing(self, folder: Path | None) -> str:
+        if folder is None:
+            return "no data folder is set"
+        return f"it is not in {folder} (looked for {self.folders[0]}/{self.name}, gzipped or not)"
+
+    def _downloaded(self, folder: Path | None) -> Path:
+        missing = self._missing(folder)
+        if self.url is None:
+            raise DataError(self.name, f"{missing}, and it cannot be downloaded: {self._remedy}")
+        cache, name = self._cache, self._names[self.packed_sha256 is not None]
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            downloader = pooch.HTTPDownloader(progressbar=False, timeout=30)
+            return Path(pooch.retrieve(self.url, self.packed_sha256 or self.sha256, name, cache, downloader=downloader))
+        except (OSError, ValueError) as error:  # requests' errors are OSErrors; a wrong checksum is a ValueError
+            tried = f"the download from {self.url} failed ({_first_line(error)})"
+            raise DataError(self.name, f"{missing}, and {tried}: {self._remedy}") from error
+
+
+def data_folder(data_dir: Path | None) -> Path | None:
+    """Return the folder that was given or that the environment names; it must exist."""
+    named = data_dir if data_dir is not None else os.environ.get(VARIABLE)
+    if not named:
+        return None
+    folder = Path(os.path.expanduser(named))
+    if not os.path.isdir(folder):
+        by = "--data-dir" if data_dir is not None else VARIABLE
+        raise DataError(folder, f"there is no such folder, and {by} names it as the one with the data")
+    return folder
+
+
+def find(folder: Path, below: tuple[str, ...], names: tuple[str, ...]) -> Path | None:
+    """Return the first file of these names in these folders below `folder`, or in `folder` itself.
+
+    What stands there and is not a file is returned too: reading it says so, where passing it over would hide it.
+    """
+    for path in (folder / sub / name for sub in (*below, "") for name in names):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            raise DataError(path, f"it cannot be looked at: {error.strerror or error}") from error
+        return path
+    return None
+
+
+def read(path: Path) -> bytes:
+    """Read a file, gzipped or not, whatever its name says."""
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise DataError(path, f"the gzip file is cut off or damaged ({error}): get it again") from error
+    except OSError as error:
+        raise DataError(path, f"it cannot be read: {error.strerror or error}") from error
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]

@@ -1,0 +1,122 @@
+"""Language modelling: the next token of a text, read in streams."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from torch import Tensor
+
+from eigenloop.tasks.base import Batch, Task
+from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.losses import correct, cross_entropy, valid_mask, valid_steps
+from eigenloop.tasks.ptb_text import EOS, Corpus
+from eigenloop.tasks.streams import all_segments, predictions, segment_count, train_segment
+from eigenloop.tasks.tally import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class LanguageModelling(Task):
+    """Predict the next token of a text that is read in as many streams as the batch is wide.
+
+    Args:
+        bptt: steps of a segment, through which gradients go.
+        carry: the state goes on from one segment to the next; without it each starts afresh, as in NC-GRU's code.
+        varied: segments of random lengths around `bptt`, and learning rates in proportion (AWD-LSTM, NC-GRU).
+        eval_streams: streams that valid and test are read in, whatever the batch size, since they change the result.
+        verify: want the published files; a text of one's own, in the same format and under the same names, needs
+            ``False``.
+        data_dir: the folder with the data, or the one above.
+    """
+
+    tokens: ClassVar[bool] = True
+
+    bptt: int = 150
+    carry: bool = True
+    varied: bool = False
+    eval_streams: int = 10
+    verify: bool = True
+    data_dir: Path | None = None
+
+    def __post_init__(self) -> None:
+        at_least("bptt", self.bptt, 1)
+        at_least("eval_streams", self.eval_streams, 1)
+
+    @abstractmethod
+    def _read(self) -> Corpus:
+        """Read the three texts."""
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The texts in numbers."""
+        return self._read()
+
+    @property
+    def vocabulary(self) -> tuple[str, ...]:
+        """What each number means."""
+        return self.corpus.vocabulary
+
+    @abstractmethod
+    def decode(self, tokens: Tensor | Iterable[int]) -> str:
+        """Turn numbers into text."""
+
+    def _symbols(self, tokens: Tensor | Iterable[int]) -> Iterator[str]:
+        symbols = (self.vocabulary[int(token)] for token in tokens)
+        return ("\n" if symbol == EOS else symbol for symbol in symbols)
+
+    @property
+    def input_size(self) -> int:
+        """Tokens."""
+        return len(self.vocabulary)
+
+    @property
+    def output_size(self) -> int:
+        """A score for each token to be the next."""
+        return len(self.vocabulary)
+
+    def steps_per_epoch(self, batch_size: int) -> int:
+        """Return how many segments the training text has."""
+        return segment_count(predictions(len(self.corpus.tokens["train"]), batch_size), self.bptt, self.varied)
+
+    def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
+        """Return the segment of a step; the state is fresh at the start of every epoch."""
+        return train_segment(
+            self.corpus.tokens["train"],
+            step,
+            batch_size,
+            bptt=self.bptt,
+            varied=self.varied,
+            carry=self.carry,
+            seed=seed,
+        )
+
+    def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Return all segments of a text, in `eval_streams` streams."""
+        return all_segments(self.corpus.tokens[split], self.eval_streams, bptt=self.bptt, carry=self.carry)
+
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
+        """Sum the cross-entropies of all predictions."""
+        return cross_entropy(outputs, batch.targets, valid_mask(batch))
+
+    def terms(self, batch: Batch) -> float:
+        """Predicted tokens."""
+        return valid_steps(batch)
+
+    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
+        """Return the share of the tokens that were thought the likeliest."""
+        return Tally(accuracy=(correct(outputs, batch.targets, valid_mask(batch)), valid_steps(batch)))
+
+    def baseline(self) -> dict[str, float]:
+        """Return the frequencies of the training text as the prediction: their entropy, and the commonest token."""
+        shares = np.bincount(self.corpus.tokens["train"]) / len(self.corpus.tokens["train"])
+        return self.metrics({"loss": float(-(shares * np.log(shares)).sum()), "accuracy": float(shares.max())})
+
+    def prepare(self) -> None:
+        """Read the texts; those to evaluate must be long enough for their streams."""
+        for split in self.splits:
+            predictions(len(self.corpus.tokens[split]), self.eval_streams)

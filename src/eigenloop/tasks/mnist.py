@@ -1,0 +1,187 @@
+"""MNIST pixel by pixel (Le, Jaitly, Hinton 2015), in the order of the rows or in a fixed random one."""
+
+from __future__ import annotations
+
+import random
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from eigenloop.tasks import digits
+from eigenloop.tasks.base import Batch, Task
+from eigenloop.tasks.digits import CLASSES, PIXELS, Digits
+from eigenloop.tasks.losses import correct, cross_entropy
+from eigenloop.tasks.order import batches_in, items_of
+from eigenloop.tasks.tally import Tally
+
+#: Seeds of the orders in use: that of Wisdom et al., scoRNN, expRNN, projUNN; that of nnRNN; that of EUNN, for Python.
+STANDARD, NNRNN, EUNN = 92916, 1234, 2017
+Named = Literal["standard", "nnrnn", "eunn"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PixelMNIST(Task):
+    """Name the digit after 784 steps of one pixel, between 0 and 1.
+
+    Args:
+        split: ``"50k"`` holds 10,000 training images out for choosing, as nnRNN does; ``"60k"`` trains on all of them,
+            and there is a test part only.
+        shuffle: draw a new order of the training images for every epoch; nnRNN does not.
+        verify: want the published files; other images of 28 x 28 in the same format, of which a sixth is held out, need
+            ``False``.
+        data_dir: the folder with the data, or the one above.
+    """
+
+    metric: ClassVar[str] = "accuracy"
+    higher_is_better: ClassVar[bool] = True
+    last: ClassVar[bool] = True
+
+    split: Literal["50k", "60k"] = "50k"
+    shuffle: bool = True
+    verify: bool = True
+    data_dir: Path | None = None
+
+    def __post_init__(self) -> None:
+        if self.split not in ("50k", "60k"):
+            raise ValueError(f"split must be '50k' or '60k', got {self.split!r}")
+
+    @property
+    @abstractmethod
+    def split_seed(self) -> int:
+        """The generator that draws an order of the pixels and then, from where that leaves it, the images held out."""
+
+    @property
+    def pixel_order(self) -> NDArray[np.int64] | None:
+        """Which pixel each step sees; None for one row after the other."""
+        return None
+
+    @property
+    def input_size(self) -> int:
+        """One pixel."""
+        return 1
+
+    @property
+    def output_size(self) -> int:
+        """Ten digits."""
+        return CLASSES
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Without held-out training images there is nothing to choose by."""
+        return ("valid", "test") if self.split == "50k" else ("test",)
+
+    @cached_property
+    def _parts(self) -> dict[str, Digits]:
+        """Train and test images, and those held out of the first."""
+        train, test = (digits.read(part, self.data_dir, self.verify) for part in ("train", "test"))
+        if self.split == "60k":
+            return {"train": train, "test": test}
+        train, valid = train.hold_out(self.split_seed)
+        return {"train": train, "valid": valid, "test": test}
+
+    @cached_property
+    def _pixels(self) -> Tensor | None:
+        return None if self.pixel_order is None else torch.from_numpy(self.pixel_order)
+
+    def _batch(self, part: Digits, numbers: NDArray[np.int64]) -> Batch:
+        items = part.items[numbers]
+        images = torch.from_numpy(part.images[items])
+        if self._pixels is not None:
+            images = images.index_select(1, self._pixels)
+        inputs = images.t().contiguous().to(torch.float32).div_(255.0)[..., None]
+        return Batch(inputs, torch.from_numpy(part.labels[items]).long(), per_step=False)
+
+    def steps_per_epoch(self, batch_size: int) -> int:
+        """Return how many batches see all training images once."""
+        return batches_in(len(self._parts["train"].items), batch_size)
+
+    def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
+        """Return the images whose turn it is."""
+        part = self._parts["train"]
+        return self._batch(part, items_of(step, batch_size, len(part.items), self.shuffle, seed))
+
+    def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Return the images of a part."""
+        if split not in self.splits:
+            raise ValueError(f"with split={self.split!r} the parts to evaluate are {self.splits}, got {split!r}")
+        size = len(self._parts[split].items)
+        for start in range(0, size, batch_size):
+            yield self._batch(self._parts[split], np.arange(start, min(start + batch_size, size)))
+
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
+        """Sum the cross-entropies of all images."""
+        return cross_entropy(outputs, batch.targets)
+
+    def terms(self, batch: Batch) -> float:
+        """One an image."""
+        return float(batch.size)
+
+    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
+        """Return the share of the digits that are named right."""
+        return Tally(accuracy=(correct(outputs, batch.targets), batch.size))
+
+    def baseline(self) -> dict[str, float]:
+        """Always the digit that is commonest in training, and the entropy of the digits in training as the loss."""
+        part = self._parts["train"]
+        shares = np.bincount(part.labels[part.items], minlength=CLASSES) / len(part.items)
+        seen = shares[shares > 0]
+        return {"loss": float(-(seen * np.log(seen)).sum()), "accuracy": float(shares.max())}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequentialMNIST(PixelMNIST):
+    """The pixels row by row; the images held out are those of ``pmnist`` in its standard order."""
+
+    name: ClassVar[str] = "smnist"
+
+    @property
+    def split_seed(self) -> int:
+        """The usual one."""
+        return STANDARD
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermutedMNIST(PixelMNIST):
+    """The pixels in one random order: step t sees pixel p(t) of every image.
+
+    Args:
+        permutation: ``"standard"`` is NumPy's ``RandomState(92916)``, used by most; ``"nnrnn"`` the seed 1234; a number
+            another seed. ``"eunn"`` is Python's shuffle with seed 2017. nnRNN draws the images to hold out from the
+            generator that drew the pixels, and so does every seed here; ``"eunn"`` holds out what the standard does.
+    """
+
+    name: ClassVar[str] = "pmnist"
+
+    permutation: Named | int = "standard"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.permutation, str):
+            if self.permutation not in get_args(Named):
+                raise ValueError(f"permutation must be one of {get_args(Named)} or a seed, got {self.permutation!r}")
+        elif not 0 <= self.permutation < 2**32:
+            raise ValueError(f"permutation must be a seed from 0 to 2^32 - 1, got {self.permutation}")
+
+    @property
+    def split_seed(self) -> int:
+        """The seed of the pixels."""
+        if isinstance(self.permutation, str):
+            return NNRNN if self.permutation == "nnrnn" else STANDARD
+        return self.permutation
+
+    @property
+    def pixel_order(self) -> NDArray[np.int64]:
+        """Which pixel each step sees, p."""
+        if self.permutation == "eunn":
+            pixels = list(range(PIXELS))
+            random.Random(EUNN).shuffle(pixels)
+            return np.array(pixels)
+        return np.random.RandomState(self.split_seed).permutation(PIXELS)

@@ -1,0 +1,121 @@
+"""The parenthesis problem (Foerster et al. 2017; Mucllari et al. 2022, section 5.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from eigenloop.tasks.base import Batch
+from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.losses import correct, cross_entropy, squared_error, valid_steps
+from eigenloop.tasks.synthetic import Synthetic, one_hot
+from eigenloop.tasks.tally import Tally
+
+#: Counts stop here.
+DEEPEST = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parenthesis(Synthetic):
+    """Count the open brackets of each type, at every step.
+
+    Tokens 2k and 2k + 1 open and close type k, the last token is noise; each step draws one of them alike. A count goes
+    up to 5 and down to 0 and stays there. The output is one of six counts for each type.
+
+    Args:
+        length: T.
+        types: types of brackets; the published code has 3 where its paper says 10.
+        objective: ``"mse"`` between the outputs and one-hot counts, as published, or ``"cross-entropy"``.
+    """
+
+    name: ClassVar[str] = "parenthesis"
+
+    length: int = 100
+    types: int = 3
+    objective: Literal["mse", "cross-entropy"] = "mse"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("length", self.length, 1)
+        at_least("types", self.types, 1)
+        if self.types > 100:
+            raise ValueError(f"types is at most 100, got {self.types}: each needs two inputs and six outputs")
+
+    @property
+    def input_size(self) -> int:
+        """An opening and a closing bracket of each type, and noise."""
+        return 2 * self.types + 1
+
+    @property
+    def output_size(self) -> int:
+        """Six counts of each type."""
+        return (DEEPEST + 1) * self.types
+
+    def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
+        """Draw tokens and count."""
+        tokens = np.stack([g.integers(0, self.input_size, self.length, dtype=np.uint8) for g in generators], axis=1)
+        counts = torch.from_numpy(open_brackets(tokens, self.types)).transpose(1, 2)
+        return Batch(one_hot(torch.from_numpy(tokens).long(), self.input_size), counts.long())
+
+    def _counts(self, outputs: Tensor) -> Tensor:
+        """Return the outputs with the six counts of each type apart: (T, B, types, 6)."""
+        return outputs.unflatten(-1, (self.types, DEEPEST + 1))
+
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
+        """Sum the errors of all steps and types."""
+        if self.objective == "cross-entropy":
+            return cross_entropy(self._counts(outputs), batch.targets)
+        wanted = one_hot(batch.targets.cpu(), DEEPEST + 1, outputs.dtype).to(outputs.device)
+        return squared_error(self._counts(outputs), wanted)
+
+    def terms(self, batch: Batch) -> float:
+        """Every type at every step, each with six outputs where these are squared."""
+        return valid_steps(batch) * self.types * (1 if self.objective == "cross-entropy" else DEEPEST + 1)
+
+    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
+        """Return the share of the counts that are right."""
+        return Tally(accuracy=(correct(self._counts(outputs), batch.targets), valid_steps(batch) * self.types))
+
+    def baseline(self) -> dict[str, float]:
+        """Return the best constant outputs: the frequencies of the counts over all steps."""
+        frequencies = count_frequencies(self.length, self.types)
+        if self.objective == "cross-entropy":
+            loss = -sum(p * math.log(p) for p in frequencies if p > 0)
+        else:
+            loss = sum(p * (1 - p) for p in frequencies) / len(frequencies)
+        return {"loss": loss, "accuracy": max(frequencies)}
+
+
+def open_brackets(tokens: NDArray[np.uint8], types: int) -> NDArray[np.int8]:
+    """Count the open brackets after every step: tokens (T, B) give counts (T, types, B), 0 to 5."""
+    change = np.empty((len(tokens), types, tokens.shape[1]), dtype=np.int8)
+    for kind in range(types):
+        np.subtract(tokens == 2 * kind, tokens == 2 * kind + 1, out=change[:, kind], dtype=np.int8)
+    count = np.zeros_like(change[0])
+    for counts in change:  # each step's change becomes its count
+        np.add(count, counts, out=counts)
+        np.minimum(counts, DEEPEST, out=counts)
+        count = np.maximum(counts, 0, out=counts)
+    return change
+
+
+def count_frequencies(length: int, types: int) -> list[float]:
+    """Return how often each count 0..5 stands, on average over the steps: a walk between two walls from 0."""
+    move = 1 / (2 * types + 1)
+    walk = np.zeros((DEEPEST + 1, DEEPEST + 1))
+    for count in range(DEEPEST + 1):
+        walk[min(DEEPEST, count + 1), count] += move
+        walk[max(0, count - 1), count] += move
+        walk[count, count] += 1 - 2 * move
+    now, total = np.eye(DEEPEST + 1)[0], np.zeros(DEEPEST + 1)
+    for _ in range(length):
+        now = walk @ now
+        total += now
+    return [float(p) for p in total / length]

@@ -1,0 +1,125 @@
+"""The Penn Treebank (Marcus et al. 1993; Mikolov et al. 2012): the next character, or the next word."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+from torch import Tensor
+
+from eigenloop.tasks import ptb_text
+from eigenloop.tasks.base import Batch
+from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.language import LanguageModelling
+from eigenloop.tasks.order import batches_in, items_of
+from eigenloop.tasks.ptb_text import BLANK, EOS, SPLITS, Corpus
+from eigenloop.tasks.sentences import Pieces, pieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class PTBCharacters(LanguageModelling):
+    """Predict the next of 50 characters: 49, and the end of a line.
+
+    Args:
+        mode: ``"streams"``, or ``"sentences"``: each line by itself from a fresh state, without its first character
+            being predicted, padded to the longest of the batch (QORNN). `bptt`, `carry` and `eval_streams` do nothing
+            then.
+        longest: steps of a sentence.
+        long: what becomes of longer ones, a quarter of all: ``"cut"`` drops the rest, ``"chunk"`` makes further pieces
+            of it so that every character is predicted.
+        shuffle: draw a new order of the sentences for every epoch.
+    """
+
+    name: ClassVar[str] = "ptb-char"
+    metric: ClassVar[str] = "bpc"
+
+    mode: Literal["streams", "sentences"] = "streams"
+    longest: int = 150
+    long: Literal["cut", "chunk"] = "cut"
+    shuffle: bool = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        at_least("longest", self.longest, 1)
+        if self.mode not in ("streams", "sentences"):
+            raise ValueError(f"mode must be 'streams' or 'sentences', got {self.mode!r}")
+        if self.long not in ("cut", "chunk"):
+            raise ValueError(f"long must be 'cut' or 'chunk', got {self.long!r}")
+        if self.varied and self.mode == "sentences":
+            raise ValueError("varied is for streams, and mode is 'sentences': take one of them back")
+
+    def _read(self) -> Corpus:
+        return ptb_text.characters(self.data_dir, self.verify)
+
+    @cached_property
+    def _pieces(self) -> dict[str, Pieces]:
+        end = self.vocabulary.index(EOS)
+        return {split: pieces(self.corpus.tokens[split], end, self.longest, self.long == "chunk") for split in SPLITS}
+
+    @property
+    def _padding(self) -> int:
+        return self.vocabulary.index(BLANK) if BLANK in self.vocabulary else 0
+
+    def decode(self, tokens: Tensor | Iterable[int]) -> str:
+        """Turn numbers into text, with ``_`` for blanks as it is in the files."""
+        return "".join(self._symbols(tokens))
+
+    def steps_per_epoch(self, batch_size: int) -> int:
+        """Return how many batches see the training text once."""
+        if self.mode == "streams":
+            return super().steps_per_epoch(batch_size)
+        return batches_in(len(self._pieces["train"]), batch_size)
+
+    def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
+        """Return the segment of a step, or the sentences whose turn it is."""
+        if self.mode == "streams":
+            return super().train_batch(step, batch_size, seed)
+        train = self._pieces["train"]
+        return train.batch(items_of(step, batch_size, len(train), self.shuffle, seed), self._padding)
+
+    def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Return all segments, or all sentences in the order of the text."""
+        if self.mode == "streams":
+            return super().evaluation(split, batch_size)
+        held = self._pieces[split]
+        steps = range(batches_in(len(held), batch_size))
+        return (held.batch(items_of(step, batch_size, len(held), False, 0), self._padding) for step in steps)
+
+    def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
+        """Add bits a character: the loss over ln 2."""
+        return {**means, "bpc": means["loss"] / math.log(2)}
+
+    def prepare(self) -> None:
+        """Read the texts, and find the sentences if that is what is wanted."""
+        if self.mode == "streams":
+            super().prepare()
+        else:
+            _ = self._pieces
+
+
+@dataclass(frozen=True, kw_only=True)
+class PTBWords(LanguageModelling):
+    """Predict the next of 10,000 words, one of which is the end of a line."""
+
+    name: ClassVar[str] = "ptb-word"
+    metric: ClassVar[str] = "perplexity"
+
+    bptt: int = 70
+
+    def _read(self) -> Corpus:
+        return ptb_text.words(self.data_dir, self.verify)
+
+    def decode(self, tokens: Tensor | Iterable[int]) -> str:
+        """Turn numbers into text, with a blank before every word and every end of a line as it is in the files."""
+        return "".join(f" {symbol}" for symbol in self._symbols(tokens))
+
+    def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
+        """Add the perplexity: e to the loss, infinite where that is too large a number."""
+        try:
+            perplexity = math.exp(means["loss"])
+        except OverflowError:
+            perplexity = math.inf
+        return {**means, "perplexity": perplexity}

@@ -1,0 +1,1 @@
+"""Speech: the utterances of TIMIT, their spectrograms, and how good a resynthesis sounds."""

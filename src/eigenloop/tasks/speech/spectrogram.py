@@ -1,0 +1,53 @@
+"""Short-time Fourier transform as in Wisdom et al. 2016, its inverse, and power in decibels.
+
+Windows of 256 samples (periodic Hann) every 128. The signal is filled up with zeros to a multiple of 128 and gets 256
+more on either side, so that every sample lies in two windows whose sum there is one: adding up the frames again is the
+exact inverse.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: Samples of a window, from one window to the next, and frequencies of a frame.
+WINDOW, HOP, BINS = 256, 128, 129
+#: Added to the power, and thus the decibels of silence.
+FLOOR = 1e-5
+SILENCE = 10 * math.log10(FLOOR)
+
+_HANN = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)
+
+
+def stft(signal: NDArray[np.float64]) -> NDArray[np.complex128]:
+    """Transform a signal of L samples to ceil(L / 128) + 3 frames of 129 complex numbers.
+
+    >>> stft(np.ones(300)).shape
+    (6, 129)
+    """
+    padded = np.pad(signal, (WINDOW, WINDOW + -len(signal) % HOP))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, WINDOW)[::HOP]
+    return np.fft.rfft(windows * _HANN)
+
+
+def inverse(frames: NDArray[np.complex128], length: int) -> NDArray[np.float64]:
+    """Add up the frames to a signal of `length` samples; `stft` of that is not `frames` unless they were one."""
+    pieces = np.fft.irfft(frames, WINDOW)
+    signal = np.zeros((len(frames) + 1, HOP))
+    signal[:-1] += pieces[:, :HOP]
+    signal[1:] += pieces[:, HOP:]
+    return signal.ravel()[WINDOW : WINDOW + length]
+
+
+def decibels(frames: NDArray[np.complex128]) -> NDArray[np.float32]:
+    """Return 10 log10(1e-5 + |X|^2), the features that a network sees."""
+    power = frames.real**2 + frames.imag**2
+    return (10 * np.log10(FLOOR + power)).astype(np.float32)
+
+
+def magnitude(features: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return sqrt(10^(dB / 10)), as the papers do: the floor of `decibels` stays in."""
+    with np.errstate(over="ignore"):
+        return 10 ** (features.astype(np.float64) / 20)

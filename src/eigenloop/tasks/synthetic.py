@@ -1,0 +1,73 @@
+"""Tasks whose sequences are drawn: each is a function of its number, the seed and the part it belongs to."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eigenloop.tasks.base import Batch, Task
+from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.order import batches_in, items_of
+
+#: Parts draw from streams of their own; held-out sequences are the same whatever the seed of a run.
+_TRAIN, _HELD_OUT, _HELD_OUT_SEED = 0, {"valid": 1, "test": 2}, 5544
+
+
+@dataclass(frozen=True, kw_only=True)
+class Synthetic(Task):
+    """A task with as many sequences as are wanted.
+
+    Args:
+        train_size: sequences in a fixed training set, seen again every epoch; without it every batch is fresh.
+        shuffle: draw a new order of the fixed set for every epoch.
+        valid_size: sequences held out for choosing.
+        test_size: sequences held out for the result.
+    """
+
+    train_size: int | None = None
+    shuffle: bool = True
+    valid_size: int = 1000
+    test_size: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("train_size", "valid_size", "test_size"):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), 1)
+
+    @abstractmethod
+    def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
+        """Draw one sequence from each generator."""
+
+    def steps_per_epoch(self, batch_size: int) -> int | None:
+        """Return how many batches see a fixed training set once."""
+        return None if self.train_size is None else batches_in(self.train_size, batch_size)
+
+    def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
+        """Draw sequences step * B, step * B + 1, ..., or those of the fixed set whose turn it is."""
+        if self.train_size is None:
+            numbers = range(step * batch_size, (step + 1) * batch_size)
+        else:
+            numbers = items_of(step, batch_size, self.train_size, self.shuffle, seed).tolist()
+        return self.draw([np.random.default_rng((seed, _TRAIN, number)) for number in numbers])
+
+    def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Draw the sequences that are held out."""
+        size = {"valid": self.valid_size, "test": self.test_size}[split]
+        for start in range(0, size, batch_size):
+            numbers = range(start, min(start + batch_size, size))
+            yield self.draw([np.random.default_rng((_HELD_OUT_SEED, _HELD_OUT[split], n)) for n in numbers])
+
+
+def one_hot(symbols: Tensor, classes: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Write 1 where the symbol is; torch's own makes int64 first, which takes four times as long.
+
+    >>> one_hot(torch.tensor([0, 2]), 3)
+    tensor([[1., 0., 0.],
+            [0., 0., 1.]])
+    """
+    return torch.zeros(*symbols.shape, classes, dtype=dtype).scatter_(-1, symbols[..., None], 1.0)

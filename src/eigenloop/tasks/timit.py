@@ -1,0 +1,158 @@
+"""Speech: the next frame of a spectrogram of TIMIT (Wisdom et al. 2016, section 5.3; ENRNN; expRNN)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+
+from eigenloop.tasks.base import Batch, Task
+from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.losses import squared_error, valid_mask, valid_steps
+from eigenloop.tasks.order import batches_in, items_of
+from eigenloop.tasks.speech.corpus import SPEAKERS, Corpus, find_corpus
+from eigenloop.tasks.speech.quality import mean_scores
+from eigenloop.tasks.speech.resynthesis import resynthesis
+from eigenloop.tasks.speech.spectrogram import BINS, SILENCE, decibels, stft
+from eigenloop.tasks.tally import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class TIMIT(Task):
+    """Predict each frame of 129 log-powers (dB) from those before: mean squared error over the frames that exist.
+
+    The whole corpus has 3,696 utterances to train on, 400 of the development speakers and 192 of the core test. Without
+    it the free sample takes its place, split by dialect region (1-6, 7, 8): 96, 16 and 16 utterances. All of its
+    speakers are training speakers of the corpus, so **no number from the sample can be compared with a published one**;
+    `corpus` tells which it is.
+
+    Args:
+        data_dir: the folder that holds the corpus, as a rule in a folder ``timit``.
+        shuffle: draw a new order of the utterances for every epoch.
+        published: count the last frame of an utterance too, with silence (-50 dB) as what follows, as Wisdom et al. do.
+    """
+
+    name: ClassVar[str] = "timit"
+
+    data_dir: Path | None = None
+    shuffle: bool = True
+    published: bool = False
+
+    @property
+    def input_size(self) -> int:
+        """129 frequencies."""
+        return BINS
+
+    @property
+    def output_size(self) -> int:
+        """129 frequencies."""
+        return BINS
+
+    @property
+    def corpus(self) -> Literal["full", "sample"]:
+        """Which corpus was found."""
+        return self._corpus.kind
+
+    @functools.cached_property
+    def _corpus(self) -> Corpus:
+        return find_corpus(self.data_dir)
+
+    @functools.cached_property
+    def _features(self) -> Mapping[str, tuple[Tensor, ...]]:
+        return {
+            part: tuple(torch.from_numpy(decibels(stft(utterance.signal()))) for utterance in utterances)
+            for part, utterances in self._corpus.parts.items()
+        }
+
+    def prepare(self) -> None:
+        """Read all utterances of all parts."""
+        _ = self._features
+
+    def steps_per_epoch(self, batch_size: int) -> int:
+        """Return how many batches hold the training part."""
+        return batches_in(len(self._corpus.parts["train"]), batch_size)
+
+    def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
+        """Return the utterances whose turn it is."""
+        train = self._features["train"]
+        return self._batch([train[item] for item in items_of(step, batch_size, len(train), self.shuffle, seed)])
+
+    def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Return a part in the order of the corpus: by region, speaker and sentence."""
+        features = self._features[_known(split)]
+        return (self._batch(features[start : start + batch_size]) for start in range(0, len(features), batch_size))
+
+    def _batch(self, features: Sequence[Tensor]) -> Batch:
+        lengths = torch.tensor([len(frames) - (not self.published) for frames in features])
+        padded = torch.full((int(lengths.max()) + 1, len(features), BINS), SILENCE)
+        for column, frames in enumerate(features):
+            padded[: len(frames), column] = frames
+        return Batch(padded[:-1], padded[1:], lengths=lengths)
+
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
+        """Sum the squared errors (dB^2) over the frames that count."""
+        return squared_error(outputs, batch.targets, valid_mask(batch))
+
+    def terms(self, batch: Batch) -> float:
+        """129 for each frame that counts."""
+        return valid_steps(batch) * BINS
+
+    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
+        """Return `padded_mse`: the same sum over all frames, padding included, by which Wisdom et al. and ENRNN divide.
+
+        It depends on the padding: here to the longest utterance of the batch, in Wisdom's code to the longest of all,
+        which makes it smaller.
+        """
+        return Tally(padded_mse=(float(self.loss(outputs.detach(), batch)), batch.steps * batch.size * BINS))
+
+    def baseline(self) -> dict[str, float]:
+        """The mean training frame as the answer to everything: the variance of the training targets."""
+        total, squares, count = torch.zeros(BINS).double(), torch.zeros(BINS).double(), 0
+        for frames in self._features["train"]:
+            targets = self._targets(frames).double()
+            total, squares, count = total + targets.sum(0), squares + targets.square().sum(0), count + len(targets)
+        return {"loss": float((squares / count - (total / count).square()).mean())}
+
+    def persistence(self, split: str = "valid") -> float:
+        """Return the mean squared error of repeating the frame before."""
+        total, count = 0.0, 0
+        for frames in self._features[_known(split)]:
+            targets = self._targets(frames)
+            total += float(squared_error(frames[: len(targets)].double(), targets.double()))
+            count += targets.numel()
+        return total / count
+
+    def _targets(self, frames: Tensor) -> Tensor:
+        after = frames[1:]
+        return torch.cat([after, torch.full_like(frames[:1], SILENCE)]) if self.published else after
+
+    def quality(
+        self, net: Callable[[Tensor], tuple[Tensor, Any]], split: str = "test", limit: int | None = None
+    ) -> dict[str, float]:
+        """Turn predicted frames into sound, with the phases of the true ones, and return how good it is.
+
+        The first frame is the true one. Each measure is a mean over utterances: `segsnr` (dB), `stoi`, `pesq`; the last
+        two only if their libraries are installed (`missing_libraries` says so), with the number of utterances that they
+        do not apply to as `stoi_skipped` and `pesq_skipped`.
+
+        Args:
+            net: takes (T, 1, 129) and returns outputs of that shape and anything else; a module should be in
+                evaluation mode.
+            split: the part.
+            limit: take the first utterances only.
+        """
+        if limit is not None:
+            at_least("limit", limit, 1)
+        signals = (utterance.signal() for utterance in self._corpus.parts[_known(split)][:limit])
+        return mean_scores((signal, resynthesis(net, signal)) for signal in signals)
+
+
+def _known(split: str) -> str:
+    if split not in SPEAKERS["full"]:
+        raise ValueError(f"split must be one of {', '.join(SPEAKERS['full'])}, got {split!r}")
+    return split

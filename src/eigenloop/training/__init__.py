@@ -1,0 +1,21 @@
+"""Training: a configuration, one loop, and a folder from which it can go on."""
+
+from __future__ import annotations
+
+from eigenloop.training.config import Config, make_config, read_settings
+from eigenloop.training.errors import ConfigError, DivergedError, RunError
+from eigenloop.training.evaluation import evaluate
+from eigenloop.training.runs import load_run, resume, train
+
+__all__ = [
+    "Config",
+    "ConfigError",
+    "DivergedError",
+    "RunError",
+    "evaluate",
+    "load_run",
+    "make_config",
+    "read_settings",
+    "resume",
+    "train",
+]

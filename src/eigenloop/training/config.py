@@ -1,0 +1,248 @@
+"""A configuration: task, model, optimizer, schedule and training, complete and checked.
+
+Every setting has a place, ``section.key``. What is not set comes from the papers (`published`), then from the defaults
+of the task, the model, the optimizer and the loop, so that a configuration in a file says all there is to say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from eigenloop.recipes import RECIPES
+from eigenloop.tasks import TASKS, Task
+from eigenloop.training import optimizers, yaml_text
+from eigenloop.training.errors import ConfigError, unknown_name
+from eigenloop.training.keys import (
+    SECTIONS,
+    checked_sections,
+    chosen_names,
+    layer_options,
+    refuse_unknown,
+    task_options,
+)
+from eigenloop.training.published import PARTS_OF_SIZE, settings_for
+from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
+
+
+@dataclass(frozen=True)
+class Config:
+    """A complete configuration.
+
+    Attributes:
+        task: the task with its options.
+        network: what stands around the recurrent layer.
+        options: of the recurrent layer, for `eigenloop.build`.
+        optimizer: ``name``, ``lr``, ``recurrent_lr`` and the optimizer's own options.
+        schedule: how the rates change.
+        training: the loop.
+    """
+
+    task: Task
+    network: NetworkSection
+    options: Mapping[str, Any]
+    optimizer: Mapping[str, Any]
+    schedule: ScheduleSection
+    training: TrainingSection
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Return all settings by section, as they stand in ``config.yaml``."""
+        task = {field.name: getattr(self.task, field.name) for field in dataclasses.fields(self.task)}  # type: ignore[arg-type]
+        return {
+            "task": {"name": self.task.name} | {k: str(v) if isinstance(v, Path) else v for k, v in task.items()},
+            "model": self.network.model_dump(mode="json") | dict(self.options),
+            "optimizer": dict(self.optimizer),
+            "schedule": self.schedule.model_dump(mode="json"),
+            "training": self.training.model_dump(mode="json"),
+        }
+
+    def as_yaml(self) -> str:
+        """Return the content of ``config.yaml``."""
+        return yaml_text.dump(self.as_dict())
+
+
+def make_config(settings: Mapping[str, Any]) -> Config:
+    """Complete and check settings: a mapping of sections, of which ``task.name`` and ``model.name`` must be there.
+
+    >>> config = make_config({"task": {"name": "copying", "delay": 200}, "model": {"name": "scornn"}})
+    >>> config.task.delay, config.network.hidden_size, config.optimizer["recurrent_lr"]
+    (200, 190, 0.0001)
+    """
+    given = checked_sections(settings)
+    merged = _published(*chosen_names(given), given)
+    for section in SECTIONS:
+        merged[section] |= given[section]
+    config = Config(
+        task=_task(merged["task"]),
+        network=_network(merged["model"]),
+        options=_layer_options(merged["model"]),
+        optimizer=_optimizer(merged["optimizer"]),
+        schedule=_section("schedule", ScheduleSection, merged["schedule"]),
+        training=_section("training", TrainingSection, merged["training"]),
+    )
+    _check_together(config)
+    return config
+
+
+def _published(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Put the papers' settings together, without those that make no sense beside what is given."""
+    merged: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    chosen = given["optimizer"].get("name")
+    for table in settings_for(task, model):
+        for section, values in table.items():
+            if section == "optimizer":
+                # Rates and options belong to the optimizer they were published with.
+                if chosen not in (None, values.get("name", merged["optimizer"].get("name"))):
+                    continue
+                if values.get("name", merged["optimizer"].get("name")) != merged["optimizer"].get("name"):
+                    merged["optimizer"] = {}
+            merged[section] |= values
+    network, training = merged["model"], merged["training"]
+    if given["model"].get("hidden_size", network.get("hidden_size")) != network.get("hidden_size"):
+        merged["model"] = network = {key: value for key, value in network.items() if key not in PARTS_OF_SIZE}
+    if model in ("lstm", "gru") and isinstance(network.get("hidden_size"), list):
+        network |= {"hidden_size": network["hidden_size"][0], "num_layers": len(network["hidden_size"])}
+    if {"steps", "epochs"} & given["training"].keys():
+        merged["training"] = {key: value for key, value in training.items() if key not in ("steps", "epochs")}
+    return merged
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read a YAML file of settings."""
+    try:
+        settings = yaml_text.load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
+        where = " ".join(str(error).split())
+        raise ConfigError(f"{path} is not YAML: {where[:300]}") from error
+    if settings is None:
+        return {}
+    if not isinstance(settings, dict):
+        raise ConfigError(
+            f"{path} holds a {type(settings).__name__}: it should be a mapping with the sections {', '.join(SECTIONS)}"
+        )
+    return settings
+
+
+def _section(name: str, kind: type[Any], values: Mapping[str, Any]) -> Any:
+    refuse_unknown(name, values, list(kind.model_fields), f"section {name}")
+    try:
+        return kind(**values)
+    except ValidationError as error:
+        raise _refused(name, error) from error
+
+
+def _refused(section: str, error: ValidationError) -> ConfigError:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in (section, *first["loc"][:1]))
+    return ConfigError(f"{key}={first['input']!r} is refused: {first['msg'][0].lower()}{first['msg'][1:]}")
+
+
+def _task(values: Mapping[str, Any]) -> Task:
+    kind = TASKS[values["name"]]
+    refuse_unknown("task", values, ["name", *task_options(kind)], f"task {kind.name}")
+    hints = typing.get_type_hints(kind)
+    converted = {}
+    for key, value in values.items():
+        if key == "name":
+            continue
+        try:
+            converted[key] = TypeAdapter(hints[key]).validate_python(value)
+        except ValidationError as error:
+            problem = error.errors()[0]["msg"]
+            raise ConfigError(f"task.{key}={value!r} is refused: {problem[0].lower()}{problem[1:]}") from error
+    try:
+        return kind(**converted)
+    except ValueError as error:
+        raise ConfigError(f"task {kind.name}: {error}") from error
+
+
+def _network(values: Mapping[str, Any]) -> NetworkSection:
+    own = {key: value for key, value in values.items() if key in NetworkSection.model_fields}
+    network: NetworkSection = _section("model", NetworkSection, own)
+    return network
+
+
+def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options for `build`: those that are set, and the recipe's own defaults."""
+    model = values["name"]
+    known = layer_options(model)
+    refuse_unknown("model", values, [*NetworkSection.model_fields, *known], f"model {model}")
+    recipe, _ = RECIPES[model]
+    defaults = {
+        name: list(p.default) if isinstance(p.default, tuple) else p.default
+        for name, p in inspect.signature(recipe).parameters.items()
+        if name in known and p.default is not p.empty
+    }
+    return defaults | {key: value for key, value in values.items() if key in known}
+
+
+def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
+    name = values.get("name", "adam")
+    if not isinstance(name, str) or name not in optimizers.OPTIMIZERS:
+        raise unknown_name(
+            "optimizer", name, optimizers.OPTIMIZERS, f"The optimizers are {', '.join(optimizers.OPTIMIZERS)}"
+        )
+    defaults = optimizers.defaults(name)
+    refuse_unknown("optimizer", values, ["name", "lr", "recurrent_lr", *defaults], f"optimizer {name}")
+    lr = _rate("lr", values.get("lr", 1e-3))
+    slow = values.get("recurrent_lr")
+    result = {"name": name, "lr": lr, "recurrent_lr": lr / 10 if slow is None else _rate("recurrent_lr", slow)}
+    for key, default in defaults.items():
+        result[key] = _like(f"optimizer.{key}", values.get(key, default), default)
+    return result
+
+
+def _rate(name: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
+        raise ConfigError(f"optimizer.{name}={value!r} is refused: it is a number that is not negative")
+    return float(value)
+
+
+def _like(name: str, value: Any, default: Any) -> Any:
+    """Check a value against the type of the default."""
+    wanted: Any = type(default)
+    if isinstance(default, list):
+        wanted = types.GenericAlias(list, (float,))
+    try:
+        converted = TypeAdapter(wanted).validate_python(value)
+    except ValidationError as error:
+        raise ConfigError(f"{name}={value!r} is refused: {error.errors()[0]['msg'].lower()}") from error
+    if isinstance(default, list) and len(converted) != len(default):
+        raise ConfigError(f"{name}={value!r} is refused: it has {len(default)} entries")
+    return converted
+
+
+def _check_together(config: Config) -> None:
+    task, network, training = config.task, config.network, config.training
+    if network.embedding_size is not None and not task.tokens:
+        raise ConfigError(f"model.embedding_size is for tokens, and {task.name} has none: leave it out")
+    if network.embedding_size is None and (network.tied or network.embedding_dropout):
+        raise ConfigError("model.tied and model.embedding_dropout need an embedding: set model.embedding_size")
+    if (training.steps is None) == (training.epochs is None):
+        raise ConfigError("training.steps and training.epochs exclude each other: set one of them")
+    if training.until is not None and "valid" not in task.splits:
+        raise ConfigError("training.until looks at the validation loss, and this task has no validation part")
+    counted = task.steps_per_epoch(training.batch_size) if not _reads_files(task) else 1
+    if counted is None:
+        if training.epochs is not None:
+            raise ConfigError(
+                f"{task.name} draws fresh data for ever and has no epochs: give training.steps, or task.train_size for "
+                "a set that is seen again"
+            )
+        if config.schedule.name == "factor" and config.schedule.unit == "epoch":
+            raise ConfigError(f"{task.name} draws fresh data and has no epochs: set schedule.unit=step")
+
+
+def _reads_files(task: Task) -> bool:
+    return "data_dir" in task_options(type(task))

@@ -1,0 +1,67 @@
+"""A network measured on a part of a task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.matrices import cached
+from eigenloop.readout import Model
+from eigenloop.tasks import Batch, Task
+from eigenloop.tasks.synthetic import one_hot
+from eigenloop.tasks.tally import Tally
+from eigenloop.training.processes import Processes
+from eigenloop.training.states import detached
+
+
+def inputs_for(net: Model, task: Task, batch: Batch) -> Tensor:
+    """Return a batch's inputs as the network takes them: tokens become one-hot where it has no embedding."""
+    if not task.tokens or net.embedding is not None:
+        return batch.inputs
+    weight = net.readout.weight
+    return one_hot(batch.inputs.cpu(), task.input_size, weight.dtype).to(weight.device)
+
+
+def tally_of(task: Task, outputs: Tensor, loss: float, batch: Batch) -> Tally:
+    """Return loss and measures of a batch as sums with counts."""
+    tally = Tally(loss=(loss, task.terms(batch)))
+    tally.add(task.measures(outputs, batch))
+    return tally
+
+
+@torch.no_grad()
+def evaluate(
+    net: Model, task: Task, split: str, batch_size: int, processes: Processes | None = None
+) -> dict[str, float]:
+    """Return loss and measures over all of a part; every W is built once, and every process takes its share."""
+    processes = processes or Processes()
+    weight = net.readout.weight
+    total = Tally()
+    training = net.training
+    net.eval()
+    state: Any = None
+    try:
+        with cached(net):
+            for whole in task.evaluation(split, batch_size):
+                batch = whole.part(processes.rank, processes.count).to(weight.device, weight.dtype)
+                if batch.size == 0:
+                    continue
+                outputs, after = net(inputs_for(net, task, batch), state if batch.continues else None)
+                state = detached(after)
+                total.add(tally_of(task, outputs, float(task.loss(outputs, batch)), batch))
+    finally:
+        net.train(training)
+    if processes.count > 1 and not total:  # more processes than sequences: join the sum with nothing
+        total = Tally(**dict.fromkeys(tally_names(net, task), (0.0, 0.0)))
+    return task.metrics(processes.added(total).means())
+
+
+def tally_names(net: Model, task: Task) -> list[str]:
+    """Return the names that a tally of this task holds."""
+    batch = next(iter(task.evaluation(task.splits[0], 1))).part(0, 1)
+    weight = net.readout.weight
+    batch = batch.to(weight.device, weight.dtype)
+    outputs, _ = net(inputs_for(net, task, batch))
+    return list(tally_of(task, outputs, 0.0, batch).items())

@@ -1,0 +1,63 @@
+"""The network of a configuration."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from eigenloop import models
+from eigenloop.matrices import Matrix
+from eigenloop.optim.projected import ProjectedOptimizer
+from eigenloop.readout import Model
+from eigenloop.training.config import Config
+from eigenloop.training.errors import ConfigError
+from eigenloop.training.optimizers import OPTIMIZERS
+
+
+def build_network(config: Config) -> Model:
+    """Make the network; its draws depend on the seed of the configuration only."""
+    task, network = config.task, config.network
+    dtype = getattr(torch, config.training.dtype)
+    generator = torch.Generator().manual_seed(config.training.seed)
+    torch.manual_seed(config.training.seed)
+    embedded = network.embedding_size is not None
+    input_size = network.embedding_size if network.embedding_size is not None else task.input_size
+    options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
+    hidden = network.hidden_size if isinstance(network.hidden_size, int) else tuple(network.hidden_size)
+    try:
+        layer = models.build(network.name, input_size, hidden, generator=generator, **options, dtype=dtype)
+        net = Model(
+            layer,
+            task.output_size,
+            embedding=task.input_size if embedded else None,
+            tied=network.tied,
+            last=task.last,
+            embedding_dropout=network.embedding_dropout,
+            input_dropout=network.input_dropout,
+            output_dropout=network.output_dropout,
+        )
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"model {network.name}: {error}") from error
+    _check_projected(net, config.optimizer["name"], network.name)
+    try:
+        return net.to(config.training.device)
+    except (RuntimeError, AssertionError) as error:
+        problem = str(error).splitlines()[0]
+        raise ConfigError(f"training.device={config.training.device!r} is refused: {problem}") from error
+
+
+def _check_projected(net: Model, optimizer: str, model: str) -> None:
+    """Refuse an optimizer that would leave the set of a matrix that is its own parameter."""
+    projected = any(m.projected_parameters() for m in net.modules() if isinstance(m, Matrix))
+    made, _ = OPTIMIZERS[optimizer]
+    keeps = isinstance(made, type) and issubclass(made, ProjectedOptimizer)
+    if projected and not keeps:
+        raise ConfigError(
+            f"model {model} trains the orthogonal matrix itself, and {optimizer} would not keep it orthogonal: use the "
+            "optimizer projunn (real matrices) or unitary-cayley"
+        )
+    if keeps and not projected:
+        raise ConfigError(
+            f"optimizer {optimizer} is for models projunn and urnn-full; {model} goes with adam or rmsprop"
+        )

@@ -1,0 +1,112 @@
+"""The processes that train together: one, or those that torchrun started."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+import torch.distributed as dist
+from torch import Tensor, nn
+
+from eigenloop.tasks.tally import Tally
+from eigenloop.training.errors import RunError
+
+
+class Processes:
+    """What a process knows of the others; with a single one every method is trivial."""
+
+    def __init__(self, rank: int = 0, count: int = 1) -> None:
+        self.rank, self.count = rank, count
+
+    @property
+    def first(self) -> bool:
+        """Whether this process is the one that writes."""
+        return self.rank == 0
+
+    def total(self, value: float) -> float:
+        """Return the sum of a number over all processes."""
+        if self.count == 1:
+            return value
+        tensor = torch.tensor(value, dtype=torch.float64)
+        dist.all_reduce(tensor)
+        return float(tensor)
+
+    def any(self, flag: bool) -> bool:
+        """Return whether any process says so; all get the same answer."""
+        return flag if self.count == 1 else self.total(float(flag)) > 0
+
+    def added(self, tally: Tally) -> Tally:
+        """Return the sum of a tally over all processes, which must hold the same names."""
+        if self.count == 1:
+            return tally
+        names = list(tally.items())
+        tensor = torch.tensor([tally.items()[name] for name in names], dtype=torch.float64)
+        dist.all_reduce(tensor)
+        return Tally(**{name: (float(s), float(c)) for name, (s, c) in zip(names, tensor.tolist(), strict=True)})
+
+    def gathered(self, tensor: Tensor) -> list[Tensor]:
+        """Return every process's tensor; shapes may differ in the dimension before the last two only."""
+        if self.count == 1:
+            return [tensor]
+        real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+        shapes = [torch.zeros(real.dim(), dtype=torch.int64) for _ in range(self.count)]
+        dist.all_gather(shapes, torch.tensor(real.shape, dtype=torch.int64))
+        largest = torch.stack(shapes).amax(0).tolist()
+        padded = real.new_zeros(largest)
+        padded[tuple(slice(0, size) for size in real.shape)] = real
+        found = [torch.empty_like(padded) for _ in range(self.count)]
+        dist.all_gather(found, padded)
+        cut = [f[tuple(slice(0, size) for size in s.tolist())] for f, s in zip(found, shapes, strict=True)]
+        return [torch.view_as_complex(f.contiguous()) if tensor.is_complex() else f.contiguous() for f in cut]
+
+    def told(self, text: str) -> str:
+        """Return the first process's text."""
+        if self.count == 1:
+            return text
+        length = torch.tensor(len(text.encode()))
+        dist.broadcast(length, 0)
+        content = torch.zeros(int(length), dtype=torch.uint8)
+        if self.first:
+            content = torch.tensor(list(text.encode()), dtype=torch.uint8)
+        dist.broadcast(content, 0)
+        return bytes(content.tolist()).decode()
+
+    def wait(self) -> None:
+        """Wait for the others."""
+        if self.count > 1:
+            dist.barrier()
+
+    def check_equal(self, net: nn.Module, step: int) -> None:
+        """Refuse to go on if the processes' parameters differ in a single bit."""
+        if self.count == 1:
+            return
+        checksum = 0
+        for tensor in net.state_dict().values():
+            real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
+            checksum = zlib.crc32(real.detach().cpu().numpy().tobytes(), checksum)
+        found = {int(value) for value in self.gathered(torch.tensor([checksum]))}
+        if len(found) > 1:
+            raise RunError(
+                f"at step {step} the processes hold different weights, so they no longer train one network: give all "
+                "the same kind of processor and the same number of threads, and resume from the checkpoint before"
+            )
+
+
+@contextmanager
+def joined(device: str) -> Iterator[Processes]:
+    """Join the processes that torchrun started, if it did and the caller has not joined them already."""
+    count = int(os.environ.get("WORLD_SIZE", "1"))
+    if count == 1:
+        yield Processes()
+        return
+    if dist.is_initialized():
+        yield Processes(dist.get_rank(), dist.get_world_size())
+        return
+    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    try:
+        yield Processes(dist.get_rank(), count)
+    finally:
+        dist.destroy_process_group()

@@ -1,0 +1,126 @@
+"""A run as a folder: config.yaml, metrics.jsonl, checkpoints/, summary.json, spectra.json."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TextIO
+
+from eigenloop.training import atomic, yaml_text
+from eigenloop.training.config import Config, make_config, read_settings
+from eigenloop.training.errors import RunError
+
+try:
+    import fcntl
+except ImportError:  # not a Unix
+    fcntl = None  # type: ignore[assignment]
+
+
+class RunFolder:
+    """The files of one run, held by one process at a time.
+
+    Note [What survives a kill]
+        config.yaml, summary.json, spectra.json and every checkpoint are replaced as a whole. metrics.jsonl grows line
+        by line; a checkpoint remembers its size, and resuming cuts off what was written after it, a torn line included.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock: TextIO | None = None
+        self._metrics: Any = None
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of the checkpoints."""
+        return self.path / "checkpoints"
+
+    def create(self, config: Config) -> None:
+        """Make the folder with its configuration; refuse one that holds anything."""
+        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise RunError(
+                f"{self.path} is there already: continue that run with --resume, or choose another folder with --out"
+            )
+        try:
+            self.checkpoints.mkdir(parents=True, exist_ok=True)
+            self._hold()
+            atomic.write_text(self.path / "config.yaml", config.as_yaml())
+        except OSError as error:
+            raise RunError(f"the run folder {self.path} cannot be made: {error.strerror or error}") from error
+
+    def stored(self) -> Config:
+        """Return the configuration of a folder that is there."""
+        if not (self.path / "config.yaml").is_file():
+            raise RunError(f"{self.path} holds no run to continue (no config.yaml): leave out --resume to start one")
+        return make_config(read_settings(self.path / "config.yaml"))
+
+    def open(self) -> None:
+        """Take up a folder that is there."""
+        try:
+            self.checkpoints.mkdir(exist_ok=True)
+            self._hold()
+            atomic.remove_leftovers(self.path)
+            atomic.remove_leftovers(self.checkpoints)
+        except OSError as error:
+            raise RunError(f"the run folder {self.path} cannot be written: {error.strerror or error}") from error
+
+    def _hold(self) -> None:
+        """Keep other processes out until this one ends, however it ends."""
+        if fcntl is None:
+            return
+        self._lock = (self.path / ".lock").open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise RunError(
+                f"another process is training in {self.path}: wait for it, or choose another --out"
+            ) from error
+
+    # ---------------------------------------------------------------- metrics
+
+    def cut_metrics(self, size: int) -> None:
+        """Forget the lines after the first `size` bytes, and go on writing there."""
+        path = self.path / "metrics.jsonl"
+        path.touch()
+        if path.stat().st_size < size:
+            raise RunError(f"{path} is shorter than it was at the checkpoint ({size} bytes): restore it, or start anew")
+        os.truncate(path, size)
+
+    def log(self, record: Mapping[str, Any]) -> None:
+        """Add a line of metrics."""
+        if self._metrics is None:
+            self._metrics = (self.path / "metrics.jsonl").open("ab", buffering=0)
+        self._metrics.write(json.dumps(record).encode() + b"\n")
+
+    def metrics_size(self) -> int:
+        """Return the size of metrics.jsonl, once all of it is on the disk."""
+        if self._metrics is None:
+            path = self.path / "metrics.jsonl"
+            return path.stat().st_size if path.exists() else 0
+        os.fsync(self._metrics.fileno())
+        return int(os.fstat(self._metrics.fileno()).st_size)
+
+    # ---------------------------------------------------------------- whole files
+
+    def write_config(self, config: Config) -> None:
+        """Replace config.yaml."""
+        atomic.write_text(self.path / "config.yaml", yaml_text.dump(config.as_dict()))
+
+    def write_json(self, name: str, value: Any) -> None:
+        """Replace a JSON file."""
+        atomic.write_text(self.path / name, json.dumps(value, indent=2) + "\n")
+
+    def read_json(self, name: str) -> Any:
+        """Read a JSON file; None if there is none or it is damaged."""
+        try:
+            return json.loads((self.path / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        for file in (self._metrics, self._lock):
+            if file is not None:
+                file.close()
+        self._metrics = self._lock = None

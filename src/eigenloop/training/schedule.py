@@ -1,0 +1,46 @@
+"""How the learning rates change over a training."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.optim import Optimizer
+
+from eigenloop.training.sections import ScheduleSection
+
+
+class Schedule:
+    """A factor for all learning rates: a function of the position, or lowered when evaluations stop improving."""
+
+    def __init__(self, section: ScheduleSection) -> None:
+        self.section = section
+        self._scale, self._misses = 1.0, 0
+
+    def factor(self, step: int, steps_per_epoch: int | None) -> float:
+        """Return the factor for a training step, counted from 0."""
+        if self.section.name != "factor":
+            return self._scale
+        unit = 1 if self.section.unit == "step" else steps_per_epoch
+        if unit is None:
+            return 1.0
+        return self.section.factor ** (step // (unit * self.section.every))
+
+    def observe(self, improved: bool) -> None:
+        """Take note of an evaluation."""
+        self._misses = 0 if improved else self._misses + 1
+        if self.section.name == "plateau" and self._misses > self.section.patience:
+            self._scale, self._misses = self._scale * self.section.factor, 0
+
+    def state(self) -> dict[str, Any]:
+        """Return what a checkpoint keeps."""
+        return {"scale": self._scale, "misses": self._misses}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what a checkpoint kept."""
+        self._scale, self._misses = state["scale"], state["misses"]
+
+
+def scale_rates(optimizer: Optimizer, factor: float) -> None:
+    """Set every group's rate to its own times a factor."""
+    for group in optimizer.param_groups:
+        group["lr"] = group["initial_lr"] * factor

@@ -1,0 +1,47 @@
+"""States of recurrent layers as they go from one batch to the next: a tensor, a tuple (LSTM) or a list of layers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.training.processes import Processes
+
+
+def each(state: Any, function: Callable[[Tensor], Tensor]) -> Any:
+    """Apply a function to every tensor of a state."""
+    if state is None:
+        return None
+    if isinstance(state, (list, tuple)):
+        return type(state)(each(part, function) for part in state)
+    return function(state)
+
+
+def detached(state: Any) -> Any:
+    """Return a state without the graph that led to it."""
+    return each(state, lambda tensor: tensor.detach())
+
+
+def moved(state: Any, device: torch.device) -> Any:
+    """Return a state on another device."""
+    return each(state, lambda tensor: tensor.to(device))
+
+
+def gathered(states: list[Any], processes: Processes) -> list[list[Any]]:
+    """Return the states of every process; their layout is the same everywhere."""
+    everyones: list[list[Tensor]] = []
+
+    def collect(tensor: Tensor) -> Tensor:
+        everyones.append(processes.gathered(tensor.cpu()))
+        return tensor
+
+    for state in states:
+        each(state, collect)
+    result = []
+    for rank in range(processes.count):
+        tensors = iter([parts[rank] for parts in everyones])
+        result.append([each(state, lambda _, mine=tensors: next(mine)) for state in states])  # type: ignore[misc]
+    return result

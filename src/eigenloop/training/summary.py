@@ -1,0 +1,60 @@
+"""What is left of a training in one JSON object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import nn
+
+from eigenloop.training import machine
+from eigenloop.training.config import Config
+from eigenloop.training.progress import Progress
+
+
+def count_parameters(net: nn.Module) -> int:
+    """Return how many numbers are trained."""
+    return sum(p.numel() * (2 if p.is_complex() else 1) for p in net.parameters() if p.requires_grad)
+
+
+def describe(config: Config) -> str:
+    """Return model and task in a few words: their names, the size, and the delay or length."""
+    size = config.network.hidden_size
+    for key in ("delay", "length"):
+        if isinstance(value := getattr(config.task, key, None), int):
+            return f"{config.network.name}, {size} units, on {config.task.name} ({key} {value})"
+    return f"{config.network.name}, {size} units, on {config.task.name}"
+
+
+def summarise(
+    config: Config,
+    net: nn.Module,
+    progress: Progress,
+    epochs: float | None,
+    processes: int,
+    status: str,
+    reason: str,
+    test: dict[str, float] | None,
+) -> dict[str, Any]:
+    """Return results, baseline, time, and what they were made with."""
+    task = config.task
+    return {
+        "status": status,
+        "reason": reason,
+        "task": task.name,
+        "model": config.network.name,
+        "steps": progress.step,
+        "epochs": epochs,
+        "parameters": count_parameters(net),
+        "metric": task.metric,
+        "higher_is_better": task.higher_is_better,
+        "baseline": task.baseline(),
+        "best": progress.best,
+        "final": progress.latest,
+        "test": test,
+        "seconds": round(progress.seconds, 3),
+        "started": progress.started,
+        "processes": processes,
+        "commit": machine.commit(),
+        "versions": machine.versions(),
+        "machine": machine.machine(),
+    }

@@ -1,0 +1,33 @@
+"""The metrics of a run for TensorBoard, where tensorboardX is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from eigenloop.training.errors import ConfigError
+
+
+class TensorBoard:
+    """Writes every number of a line of metrics as ``kind/name``."""
+
+    def __init__(self, folder: Path, step: int) -> None:
+        try:
+            from tensorboardX import SummaryWriter
+        except ImportError as error:
+            raise ConfigError(
+                "training.tensorboard needs tensorboardX: pip install 'eigenloop[tensorboard]', or leave it out"
+            ) from error
+        # What a killed run wrote after its checkpoint is written again.
+        self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step or None)
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        """Write a line of metrics."""
+        for name, value in record.items():
+            if isinstance(value, (int, float)) and name != "step":
+                self._writer.add_scalar(f"{record['kind']}/{name}", value, record["step"])
+
+    def close(self) -> None:
+        """Close the log."""
+        self._writer.close()

@@ -1,0 +1,255 @@
+"""The training loop: updates, evaluations, checkpoints, and the reasons to stop."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import time
+from typing import Any
+
+import torch
+
+from eigenloop.matrices.errors import NotFiniteError
+from eigenloop.tasks.tally import Tally
+from eigenloop.training import checkpoint
+from eigenloop.training.config import Config
+from eigenloop.training.errors import ConfigError, DivergedError, RunError
+from eigenloop.training.evaluation import evaluate
+from eigenloop.training.network import build_network
+from eigenloop.training.optimizers import make_optimizer
+from eigenloop.training.processes import Processes
+from eigenloop.training.progress import Progress
+from eigenloop.training.reporter import Beginning, Reporter
+from eigenloop.training.run_folder import RunFolder
+from eigenloop.training.saving import Saver
+from eigenloop.training.schedule import Schedule, scale_rates
+from eigenloop.training.signals import Interruption
+from eigenloop.training.spectra import largest_defect, spectra
+from eigenloop.training.summary import count_parameters, describe, summarise
+from eigenloop.training.tensorboard import TensorBoard
+from eigenloop.training.update import Updater
+
+#: Steps between evaluations where there are no epochs.
+_EVAL_EVERY = 100
+
+
+class Trainer:
+    """Trains the network of a configuration in a run folder, from the start or from the newest checkpoint."""
+
+    def __init__(self, config: Config, folder: RunFolder, reporter: Reporter, processes: Processes) -> None:
+        self.config, self.folder, self.reporter, self.processes = config, folder, reporter, processes
+        self.task, self.section = config.task, config.training
+        if self.section.batch_size < processes.count * self.section.accumulate:
+            raise ConfigError(
+                f"training.batch_size={self.section.batch_size} is too small for {processes.count} processes x "
+                f"{self.section.accumulate} parts: raise it, or lower training.accumulate"
+            )
+        self.task.prepare()
+        self.per_epoch = self.task.steps_per_epoch(self.section.batch_size)
+        self.steps = self._planned_steps()
+        self.net = build_network(config)
+        self.optimizer = make_optimizer(config.optimizer, self.net, self.section.seed)
+        self.schedule = Schedule(config.schedule)
+        self.updater = Updater(self.net, self.task, self.optimizer, self.section, processes)
+        self.saver = Saver(folder, self.net, self.optimizer, self.schedule, self.updater, processes)
+        self.progress = Progress()
+        self.board: TensorBoard | None = None
+
+    def _planned_steps(self) -> int:
+        if self.section.steps is not None:
+            return self.section.steps
+        if self.section.epochs is None or self.per_epoch is None:
+            raise ConfigError(f"{self.task.name} has no epochs with these settings: give training.steps")
+        return math.ceil(self.section.epochs * self.per_epoch)
+
+    # ---------------------------------------------------------------- the loop
+
+    def run(self, resume: bool = False) -> dict[str, Any]:
+        """Train until there is a reason to stop; return the summary."""
+        if self.section.threads is not None:
+            torch.set_num_threads(self.section.threads)
+        torch.manual_seed(self.section.seed + self.processes.rank)
+        self.net.train()
+        try:
+            restored = self.saver.restore(self.reporter) if resume else None
+            if restored is not None:
+                self.progress = restored
+            else:
+                self._start()
+            if self.section.tensorboard and self.processes.first:
+                self.board = TensorBoard(self.folder.path, self.progress.step)
+            self._tell_beginning()
+            with Interruption() as interruption:
+                status, reason = self._loop(interruption)
+            return self._finish(status, reason)
+        except OSError as error:
+            raise RunError(
+                f"{error.filename or self.folder.path} could not be written: {error.strerror or error}. Everything up "
+                f"to step {self.saver.last_step()} is saved; when there is room and permission, continue with --resume"
+            ) from error
+        finally:
+            if self.board is not None:
+                self.board.close()
+
+    def _start(self) -> None:
+        self.progress.started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+        if self.processes.first:
+            self.folder.write_json("spectra.json", {"before": spectra(self.net)})
+        self.saver.save(self.progress)
+
+    def _loop(self, interruption: Interruption) -> tuple[str, str]:
+        began = time.monotonic() - self.progress.seconds
+        while True:
+            done = self._reason_to_stop()
+            if done is not None:
+                return done
+            self._step()
+            step = self.progress.step
+            self.progress.seconds = time.monotonic() - began
+            if step % self.section.log_every == 0 or step == self.steps:
+                self._log()
+            due = self._evaluation_due(step)
+            if due:
+                self._evaluate()
+            stopping = self.processes.any(interruption.asked)
+            late = self.processes.any(self.saver.seconds_ago() >= self.section.checkpoint_seconds)
+            self.progress.seconds = time.monotonic() - began
+            if due or late or stopping:
+                self.saver.save(self.progress)
+            if stopping:
+                return "stopped", f"interrupted at step {step}; continue with --resume"
+
+    def _step(self) -> None:
+        step = self.progress.step
+        batch = self.task.train_batch(step, self.section.batch_size, self.section.seed)
+        scale_rates(self.optimizer, self.schedule.factor(step, self.per_epoch) * batch.lr_scale)
+        try:
+            tally, norm = self.updater.step(batch)
+        except (DivergedError, NotFiniteError) as error:
+            raise self._diverged(step + 1, str(error)) from error
+        self.progress.step += 1
+        self.progress.window.add(tally)
+        self.progress.norm = norm
+        self.reporter.step(self.progress.step, tally.means()["loss"])
+
+    def _reason_to_stop(self) -> tuple[str, str] | None:
+        progress, section = self.progress, self.section
+        if section.until is not None and "valid" in progress.latest:
+            wanted, reached = section.until * self.task.baseline()["loss"], progress.latest["valid"]["loss"]
+            if reached < wanted:
+                return "solved", f"validation loss {reached:.3g} is below {section.until:g} x baseline = {wanted:.3g}"
+        if progress.step >= self.steps:
+            return "finished", f"all {self.steps} steps are done"
+        if section.patience is not None and progress.misses >= section.patience:
+            return "finished", f"no improvement in {section.patience} evaluations"
+        if section.max_seconds is not None and self.processes.any(progress.seconds >= section.max_seconds):
+            return "finished", f"the {section.max_seconds:g} seconds are over"
+        return None
+
+    def _diverged(self, step: int, what: str) -> DivergedError:
+        """Write down that the training ended, and make the sentence that says so."""
+        good = checkpoint.folder_of(self.folder.checkpoints, self.saver.last_step())
+        sentence = (
+            f"training stopped at step {step}: {what}. The last good checkpoint is {good}. Lower --lr or "
+            "--recurrent-lr, or clip the gradient with --set clip_norm=1"
+        )
+        if self.processes.first:
+            self.folder.write_json("summary.json", self._summary("diverged", sentence))
+        return DivergedError(sentence)
+
+    # ---------------------------------------------------------------- measuring
+
+    def _record(self, kind: str, values: dict[str, Any]) -> None:
+        seconds = round(self.progress.seconds, 3)
+        record = {"kind": kind, "step": self.progress.step, "epoch": self._epochs(), **values, "seconds": seconds}
+        if self.processes.first:
+            self.folder.log(record)
+            if self.board is not None:
+                self.board.write(record)
+        self.reporter.metrics(record)
+
+    def _epochs(self) -> float | None:
+        return None if self.per_epoch is None else round(self.progress.step / self.per_epoch, 4)
+
+    def _log(self) -> None:
+        means = self.task.metrics(self.processes.added(self.progress.window).means())
+        rates = {group["name"]: group["lr"] for group in self.optimizer.param_groups}
+        slow = rates.get("recurrent", rates.get("projected"))
+        with torch.no_grad():
+            penalty = float(self.net.penalty())
+        rest = {"lr": rates.get("other"), "recurrent_lr": slow, "gradient_norm": self.progress.norm, "penalty": penalty}
+        self._record("train", means | rest | {"defect": largest_defect(self.net)})
+        self.progress.window = Tally()
+
+    def _evaluation_due(self, step: int) -> bool:
+        every = self.section.eval_every or self.per_epoch or _EVAL_EVERY
+        return step % every == 0 or step == self.steps
+
+    def _evaluate(self) -> None:
+        """Measure the part for choosing; where there is none, the test part, by which nothing is chosen."""
+        split = self.task.splits[0]
+        found = self._measured(split)
+        if not math.isfinite(found["loss"]):
+            raise self._diverged(self.progress.step, f"the loss on {split} is {found['loss']:g}")
+        self.progress.latest[split] = found
+        self._record(split, found)
+        if split != "valid":
+            return
+        value, best = found[self.task.metric], self.progress.best
+        sign = 1 if self.task.higher_is_better else -1
+        improved = best is None or sign * (value - best[self.task.metric]) > 0
+        if improved:
+            self.progress.best = {"step": self.progress.step, **found}
+        self.progress.misses = 0 if improved else self.progress.misses + 1
+        self.schedule.observe(improved)
+
+    def _measured(self, split: str) -> dict[str, float]:
+        size = self.section.eval_batch_size or self.section.batch_size
+        return evaluate(self.net, self.task, split, size, self.processes)
+
+    def _tested(self) -> dict[str, float]:
+        """Measure the test part once: with the best network if there was a part for choosing, else with the last."""
+        best = self.progress.best
+        if best is None or best["step"] == self.progress.step:
+            return self._measured("test")
+        last = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
+        try:
+            self.net.load_state_dict(checkpoint.load(self.folder.checkpoints, int(best["step"])).weights)
+        except checkpoint.DamagedError as error:
+            self.reporter.notice(f"{error}: the test part is measured with the last network instead")
+        try:
+            return self._measured("test")
+        finally:
+            self.net.load_state_dict(last)
+
+    # ---------------------------------------------------------------- beginning and end
+
+    def _tell_beginning(self) -> None:
+        self.reporter.begin(
+            Beginning(
+                title=describe(self.config),
+                folder=str(self.folder.path),
+                parameters=count_parameters(self.net),
+                steps=self.steps,
+                done=self.progress.step,
+                baseline=self.task.baseline(),
+                metric=self.task.metric,
+            )
+        )
+
+    def _finish(self, status: str, reason: str) -> dict[str, Any]:
+        if self.saver.last_step() != self.progress.step:
+            self.saver.save(self.progress)
+        test = None if status == "stopped" else self._tested()
+        summary = self._summary(status, reason, test)
+        if self.processes.first:
+            before = (self.folder.read_json("spectra.json") or {}).get("before")
+            self.folder.write_json("spectra.json", {"before": before, "after": spectra(self.net)})
+            self.folder.write_json("summary.json", summary)
+        self.reporter.end(summary)
+        self.processes.wait()
+        return summary
+
+    def _summary(self, status: str, reason: str, test: dict[str, float] | None = None) -> dict[str, Any]:
+        count = self.processes.count
+        return summarise(self.config, self.net, self.progress, self._epochs(), count, status, reason, test)

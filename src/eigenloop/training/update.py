@@ -1,0 +1,110 @@
+"""One update: forward and backward over the parts and segments of a batch, and the optimizer's step."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.parallel import DistributedDataParallel
+
+from eigenloop.readout import Model
+from eigenloop.tasks import Batch, Task
+from eigenloop.tasks.tally import Tally
+from eigenloop.training.errors import DivergedError
+from eigenloop.training.evaluation import inputs_for, tally_of
+from eigenloop.training.processes import Processes
+from eigenloop.training.sections import TrainingSection
+from eigenloop.training.states import detached
+
+
+class Updater:
+    """Takes steps down the gradient of sum(loss) / terms + penalty, both counted over the whole batch.
+
+    Note [The same step, however the batch is cut]
+        A batch is cut between sequences for processes and parts, and over time for truncated backpropagation. Every
+        piece adds its sum of losses, divided by the terms of the whole batch, so sequences of different lengths weigh
+        what they weigh in one piece. DistributedDataParallel averages over processes, which `count` undoes.
+    """
+
+    def __init__(
+        self, net: Model, task: Task, optimizer: torch.optim.Optimizer, section: TrainingSection, processes: Processes
+    ) -> None:
+        self.net, self.task, self.optimizer, self.section, self.processes = net, task, optimizer, section, processes
+        self.parallel: nn.Module = net if processes.count == 1 else _in_parallel(net)
+        #: The states after the last batch, one for each part.
+        self.carried: list[Any] = [None] * section.accumulate
+
+    def step(self, whole: Batch) -> tuple[Tally, float]:
+        """Take one step; return loss and measures of this process's share, and the norm of the gradient."""
+        weight = self.net.readout.weight
+        mine = whole.part(self.processes.rank, self.processes.count).to(weight.device, weight.dtype)
+        terms = self.processes.total(self.task.terms(mine))
+        self.optimizer.zero_grad(set_to_none=True)
+        tally = Tally()
+        parts = self.section.accumulate
+        for index in range(parts):
+            part = mine.part(index, parts)
+            state = self.carried[index] if whole.continues else None
+            tally.add(self._backward(part, index, state, terms, last=index == parts - 1))
+        norm = self._clip()
+        total = self.processes.added(Tally(loss=tally.items()["loss"]))
+        if not math.isfinite(total.means()["loss"]) or not math.isfinite(norm):
+            what = f"loss is {total.means()['loss']:g}" if math.isfinite(norm) else f"norm of the gradient is {norm:g}"
+            raise DivergedError(f"the {what}")
+        self.optimizer.step()
+        return tally, norm
+
+    def _backward(self, part: Batch, index: int, state: Any, terms: float, last: bool) -> Tally:
+        """Run a part, segment after segment, and add its gradient; remember the state at its end."""
+        length = self.section.truncate or part.steps
+        tally = Tally()
+        for start in range(0, part.steps, length):
+            segment = part.segment(start, start + length)
+            final = start + length >= part.steps
+            if not final and not part.per_step:  # no loss before the end, so only the state goes on
+                with torch.no_grad():
+                    _, state = self.net(inputs_for(self.net, self.task, segment), state)
+                continue
+            with self._gradients_stay(not (last and final)):
+                outputs, after = self.parallel(inputs_for(self.net, self.task, segment), state)
+                loss = self.task.loss(outputs, segment)
+                objective = loss * (self.processes.count / terms)
+                if index == 0 and (start == 0 or not part.per_step):
+                    objective = objective + self.net.penalty()
+                objective.backward()
+            state = detached(after)
+            with torch.no_grad():
+                tally.add(tally_of(self.task, outputs.detach(), float(loss.detach()), segment))
+        self.carried[index] = state
+        return tally
+
+    def _gradients_stay(self, stay: bool) -> AbstractContextManager[Any]:
+        """Keep gradients in this process until the last piece, where the processes' are averaged."""
+        if stay and isinstance(self.parallel, DistributedDataParallel):
+            return self.parallel.no_sync()
+        return nullcontext()
+
+    def _clip(self) -> float:
+        """Clip the gradient as configured and return its norm before."""
+        parameters = [p for p in self.net.parameters() if p.grad is not None]
+        gradients: list[Tensor] = [p.grad for p in parameters if p.grad is not None]
+        norm = float(torch.nn.utils.get_total_norm(gradients))
+        if self.section.clip_norm is not None and math.isfinite(norm):
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.section.clip_norm, torch.tensor(norm))
+        if self.section.clip_value is not None:
+            torch.nn.utils.clip_grad_value_(parameters, self.section.clip_value)
+        return norm
+
+
+def _in_parallel(net: Model) -> DistributedDataParallel:
+    """Average gradients over processes; each brings its buffers up to date by itself, from the same parameters."""
+    with warnings.catch_warnings():
+        # From torch 2.13 the option has another name, which earlier versions do not know.
+        warnings.simplefilter("ignore", FutureWarning)
+        # A trained initial state has no gradient where a state is carried on.
+        unused = bool(getattr(net.rnn, "train_initial_state", False))
+        return DistributedDataParallel(net, broadcast_buffers=False, find_unused_parameters=unused)

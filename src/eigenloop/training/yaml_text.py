@@ -1,0 +1,34 @@
+"""YAML that means what people write: 1e-3 is a number, and nothing in a file is ever executed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import yaml
+
+
+class _Loader(yaml.SafeLoader):
+    """yaml's safe loader, which takes 1e-3 for a number too; YAML 1.1 wants 1.0e-3."""
+
+
+_FLOAT = re.compile(r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$|^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$")
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:float"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+
+
+def load(text: str) -> Any:
+    """Read YAML.
+
+    >>> load("{lr: 1e-3, steps: 10, name: scornn, on_plateau: null}")
+    {'lr': 0.001, 'steps': 10, 'name': 'scornn', 'on_plateau': None}
+    """
+    return yaml.load(text, Loader=_Loader)  # a subclass of SafeLoader
+
+
+def dump(value: Any) -> str:
+    """Write YAML in the order of the mapping."""
+    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)

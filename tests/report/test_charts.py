@@ -1,0 +1,164 @@
+"""The geometry of charts: what is drawn can be read back as the numbers it was made from."""
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import synthetic_runs as synthetic
+
+from eigenloop.report import runs
+from eigenloop.report.chart import Chart
+from eigenloop.report.curves import Figure, defects, learning
+from eigenloop.report.groups import Group, grouped
+from eigenloop.report.paths import HEIGHT, WIDTH
+from eigenloop.report.plane import EDGE, SIZE, panels
+from eigenloop.report.thinning import LIMIT
+from eigenloop.report.tracks import Track, tracks
+
+
+def group_of(*folders: Path) -> Group:
+    (group,) = grouped([runs.read(folder) for folder in folders])
+    return group
+
+
+def drawn(make: Callable[[Group, list[Track], str], Figure | None], *folders: Path) -> Figure | None:
+    group = group_of(*folders)
+    return make(group, tracks(group.entries), "key")
+
+
+def points(path: str) -> list[tuple[float, float]]:
+    """Follow a path of relative steps."""
+    x = y = 0.0
+    found = []
+    for command, a, b in re.findall(r"([Ml])(-?\d+) (-?\d+)", path):
+        x, y = (float(a), float(b)) if command == "M" else (x + float(a), y + float(b))
+        found.append((x / WIDTH, 1 - y / HEIGHT))
+    return found
+
+
+def read_back(chart: Chart, curve: int) -> list[tuple[float, float]]:
+    low, high = chart.y.low, chart.y.high
+    return [
+        (x * chart.x.high, low * (high / low) ** y if chart.y.log else low + y * (high - low))
+        for x, y in points(chart.curves[curve].line)
+    ]
+
+
+@pytest.mark.parametrize("axis", ["step", "time"])
+@pytest.mark.parametrize("quantity", ["loss", "accuracy"])
+def test_curves_are_the_numbers(tmp_path: Path, axis: str, quantity: str) -> None:
+    folder = synthetic.solved_scornn(tmp_path / "run")
+    figure = drawn(learning, folder)
+    assert figure is not None
+    chart = next(c for c in figure.charts if (c.axis, c.quantity) == (axis, quantity))
+    assert chart.y.log == (quantity == "loss")
+    valid = next(i for i, curve in enumerate(chart.curves) if "valid strong" in curve.style)
+    lines = runs.read(folder).lines["valid"]
+    found = read_back(chart, valid)
+    assert len(found) == len(lines)
+    for (x, y), line in zip(found, lines, strict=True):
+        assert x == pytest.approx(line.step if axis == "step" else line.seconds, abs=chart.x.high / WIDTH)
+        step = (chart.y.high / chart.y.low) ** (1 / HEIGHT) - 1 if chart.y.log else 0
+        assert y == pytest.approx(line.values[quantity], rel=step, abs=(chart.y.high - chart.y.low) / HEIGHT)
+
+
+def test_long_curves_are_thinned_and_keep_their_spread(tmp_path: Path) -> None:
+    folder = synthetic.write_run(tmp_path / "run", metrics=synthetic.lines(2.0, 0.002, every=1, steps=10_000))
+    figure = drawn(learning, folder)
+    assert figure is not None
+    chart = figure.charts[0]
+    train = next(curve for curve in chart.curves if "train faint" in curve.style)
+    assert len(points(train.line)) == LIMIT
+    assert len(points(train.band)) == 2 * LIMIT
+    upper, lower = points(train.band)[:LIMIT], points(train.band)[LIMIT:][::-1]
+    for (_, high), (_, median), (_, low) in zip(upper, points(train.line), lower, strict=True):
+        assert low <= median <= high
+    steps = figure.numbers[0]["step"]
+    assert isinstance(steps, list)
+    assert (steps[0], steps[-1]) == (1, 10_000)
+
+
+def test_what_never_changes_makes_no_curve(tmp_path: Path) -> None:
+    figure = drawn(learning, synthetic.solved_scornn(tmp_path / "run"))
+    assert figure is not None
+    assert figure.quantities == ("loss", "accuracy", "gradient_norm")
+
+
+def test_the_baseline_is_drawn_where_it_is(tmp_path: Path) -> None:
+    figure = drawn(learning, synthetic.lstm_at_the_baseline(tmp_path / "run"))
+    assert figure is not None
+    (mark,) = figure.charts[0].references
+    scale = figure.charts[0].y
+    place = math.log(synthetic.BASELINE / scale.low) / math.log(scale.high / scale.low)
+    assert mark.place == pytest.approx(100 * (1 - place), abs=0.01)
+    assert mark.label == "baseline 0.0204"
+
+
+def test_a_diverged_curve_ends_with_a_cross(tmp_path: Path) -> None:
+    figure = drawn(learning, synthetic.diverged_rnn(tmp_path / "run"))
+    assert figure is not None
+    chart = figure.charts[0]
+    assert chart.y.high < 100
+    crosses = [place for curve in chart.curves for place in curve.lost]
+    assert len(crosses) == 2, "training and validation stop being finite once each"
+    assert all(0 <= part <= 100 for place in crosses for part in place)
+
+
+def test_one_spike_does_not_flatten_everything(tmp_path: Path) -> None:
+    metrics = [{"kind": "train", "step": step, "score": -1.0 + step % 2} for step in range(1, 200)]
+    metrics += [{"kind": "train", "step": step, "loss": 1.0 + 0.5 * (step % 2)} for step in range(200, 400)]
+    metrics.append({"kind": "train", "step": 400, "loss": 1e25})
+    figure = drawn(learning, synthetic.write_run(tmp_path / "run", metrics=metrics))
+    assert figure is not None
+    assert figure.charts[0].y.high < 100
+    tops = [int(top) for top in re.findall(r" (-?\d+)", figure.charts[0].curves[0].line)]
+    assert max(map(abs, tops)) <= 3 * HEIGHT
+
+
+def test_defects_are_drawn_for_those_who_measure_them(tmp_path: Path) -> None:
+    folders = [synthetic.solved_scornn(tmp_path / "a"), synthetic.lstm_at_the_baseline(tmp_path / "b")]
+    figure = drawn(defects, *folders)
+    assert figure is not None
+    assert figure.charts[0].y.log
+    assert [entry.label for entry in figure.entries] == ["scoRNN"]
+    assert figure.notes == ("Not measured for LSTM.",)
+    assert [mark.label for mark in figure.charts[0].references] == ["one rounding of float32"]
+    assert drawn(defects, folders[1]) is None
+
+
+def test_defects_that_are_always_zero_are_only_mentioned(tmp_path: Path) -> None:
+    zero = [{"kind": "train", "step": step, "loss": 1.0, "defect": 0.0} for step in (1, 2)]
+    folder = synthetic.write_run(tmp_path / "zero", settings=synthetic.config("dtriv"), metrics=zero)
+    assert drawn(defects, folder) is None
+    figure = drawn(defects, folder, synthetic.solved_scornn(tmp_path / "scornn"))
+    assert figure is not None
+    assert figure.notes == ("Exactly 0 throughout, so not on this scale: dtriv.",)
+
+
+def test_nothing_to_draw(tmp_path: Path) -> None:
+    assert drawn(learning, synthetic.write_run(tmp_path / "run")) is None
+
+
+def test_eigenvalues_are_where_they_belong(tmp_path: Path) -> None:
+    values = {"before": {"w": [[0, 1], [0, -1]]}, "after": {"w": [[1, 0], [-0.5, 0.25], [float("nan"), 0]]}}
+    (panel,) = panels(group_of(synthetic.write_run(tmp_path / "run", eigenvalues=values)).entries)
+    unit = (SIZE / 2 - EDGE) / 1.12
+    assert panel.circle == pytest.approx(unit, abs=0.05)
+    after = [(float(x), float(y)) for x, y in re.findall(r"M(\S+) (\S+)h0", panel.after)]
+    assert after == [pytest.approx((unit, 0), abs=0.05), pytest.approx((-unit / 2, -unit / 4), abs=0.05)]
+    before = [tuple(map(float, pair.split(","))) for pair in panel.before.split()]
+    assert before == [pytest.approx((0, -unit), abs=0.05), pytest.approx((0, unit), abs=0.05)]
+    assert panel.caption == "2 eigenvalues, largest modulus 1.000 to 1.000; 1 not finite"
+
+
+def test_large_spectra_fit_and_circles_are_recognised(tmp_path: Path) -> None:
+    far = {"before": {"w": [[40, 30]]}}
+    first = synthetic.write_run(tmp_path / "far", eigenvalues=far)
+    second = synthetic.solved_scornn(tmp_path / "circle")
+    wide, circle = panels(group_of(first, second).entries)
+    assert all(abs(float(part)) <= SIZE / 2 for part in wide.before.split(","))
+    assert [label for _, label in wide.grid] == ["20", "40"]
+    assert wide.caption == "1 eigenvalue before training only, largest modulus 50.000"
+    assert circle.caption == "190 eigenvalues, all on the unit circle"

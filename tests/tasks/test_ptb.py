@@ -1,0 +1,491 @@
+"""The Penn Treebank against loops over lines and characters, and the published numbers where the data is at hand."""
+
+import dataclasses
+import hashlib
+import math
+import pickle
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from data_folders import REAL, SENTENCES, character_files, isolate, needs, word_files, write, write_all
+from fuzzing import reads_or_refuses, refuses_what_is_no_file, refuses_whatever_is_damaged
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigenloop.tasks import Batch, DataError, ptb_text
+from eigenloop.tasks.language import LanguageModelling
+from eigenloop.tasks.ptb import PTBCharacters, PTBWords
+from eigenloop.tasks.sentences import pieces
+from eigenloop.tasks.streams import all_segments, predictions, segment_count, train_segment
+
+needs_characters = needs(ptb_text.CHARACTER_FILES["train"])
+needs_words = needs(ptb_text.WORD_FILES["train"])
+TASKS = [PTBCharacters, PTBWords]
+
+
+@pytest.fixture(autouse=True)
+def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    isolate(monkeypatch, tmp_path / "cache")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few sentences, as words and as characters."""
+    return write_all(tmp_path_factory.mktemp("data") / "ptb", {**word_files(), **character_files()})
+
+
+def lines(split: str) -> list[str]:
+    """The characters of each line, with its end."""
+    return [line.replace(" ", "_") + "\n" for line in SENTENCES[split]]
+
+
+def symbols(task: LanguageModelling, split: str) -> list[str]:
+    """All tokens of a text, as strings."""
+    if isinstance(task, PTBCharacters):
+        return ["<eos>" if c == "\n" else c for line in lines(split) for c in line]
+    return [word for line in SENTENCES[split] for word in [*line.split(), "<eos>"]]
+
+
+def texts(task: LanguageModelling, tokens: torch.Tensor) -> list[str]:
+    """Numbers as strings."""
+    return [task.vocabulary[int(token)] for token in tokens]
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_vocabulary_and_tokens(folder: Path, kind: type[LanguageModelling]) -> None:
+    task = kind(data_dir=folder, verify=False)
+    assert task.vocabulary == tuple(dict.fromkeys(symbols(task, "train")))
+    assert task.input_size == task.output_size == len(task.vocabulary)
+    assert task.tokens
+    for split in ("train", "valid", "test"):
+        assert texts(task, torch.from_numpy(task.corpus.tokens[split].astype(int))) == symbols(task, split)
+
+
+def test_decode_gives_the_text_back(folder: Path) -> None:
+    characters, words = (kind(data_dir=folder, verify=False) for kind in TASKS)
+    for split in ("train", "valid", "test"):
+        assert characters.decode(characters.corpus.tokens[split]) == "".join(lines(split))
+        read = (folder / "ptb" / f"ptb.{split}.txt").read_text()
+        assert words.decode(torch.from_numpy(words.corpus.tokens[split])) == read
+    assert (characters.decode([]), words.decode([])) == ("", "")
+
+
+@given(
+    size=st.integers(2, 300),
+    streams=st.integers(1, 12),
+    bptt=st.integers(1, 60),
+    varied=st.booleans(),
+    carry=st.booleans(),
+    seed=st.integers(0, 3),
+    epoch=st.integers(0, 3),
+)
+def test_segments_are_the_streams(
+    size: int, streams: int, bptt: int, varied: bool, carry: bool, seed: int, epoch: int
+) -> None:
+    tokens = np.arange(size, dtype=np.int32)
+    if size // streams < 2:
+        with pytest.raises(ValueError, match=f"take at most {size // 2} streams"):
+            predictions(size, streams)
+        return
+    length = size // streams
+    naive = [[stream * length + t for t in range(length)] for stream in range(streams)]
+    count = segment_count(predictions(size, streams), bptt, varied)
+    options = {"bptt": bptt, "varied": varied, "carry": carry, "seed": seed}
+    batches = [train_segment(tokens, epoch * count + k, streams, **options) for k in range(count)]
+    assert torch.cat([batch.inputs for batch in batches]).t().tolist() == [stream[:-1] for stream in naive]
+    assert torch.cat([batch.targets for batch in batches]).t().tolist() == [stream[1:] for stream in naive]
+    assert [batch.continues for batch in batches] == [carry and k > 0 for k in range(count)]
+    for k, batch in enumerate(batches):
+        assert batch.inputs.dtype == batch.targets.dtype == torch.int64
+        assert batch.lengths is None
+        assert batch.steps >= 1
+        assert batch.lr_scale == (batch.steps / bptt if varied else 1.0)
+        if not varied:
+            assert batch.steps == bptt if k < count - 1 else batch.steps <= bptt
+    if not varied:
+        evaluated = list(all_segments(tokens, streams, bptt=bptt, carry=carry))
+        assert len(evaluated) == count
+        for one, other in zip(evaluated, batches, strict=True):
+            assert torch.equal(one.inputs, other.inputs)
+            assert torch.equal(one.targets, other.targets)
+            assert (one.continues, one.lr_scale) == (other.continues, 1.0)
+
+
+def test_varied_lengths_are_those_of_awd_lstm() -> None:
+    tokens, lengths = np.zeros(40 * 5000, dtype=np.uint8), []
+    count = segment_count(4999, 100, varied=True)
+    for step in range(40 * count):
+        lengths.append(train_segment(tokens, step, 40, bptt=100, varied=True, carry=True, seed=1).steps)
+    found = np.array(lengths)
+    assert count == round(4999 / 97.5)
+    halved = (found < 75).mean()
+    assert halved == pytest.approx(0.05, abs=3 * math.sqrt(0.05 * 0.95 / len(found)))
+    assert np.median(found) == pytest.approx(100, abs=1)
+    assert found[found > 75].std() == pytest.approx(5, rel=0.15)
+    assert found[found < 75].mean() == pytest.approx(50, abs=2.5)
+    epochs = found.reshape(40, count)
+    assert (epochs.sum(1) == 4999).all()
+    assert len({tuple(epoch) for epoch in epochs.tolist()}) == 40
+
+
+@pytest.mark.parametrize("kind", TASKS)
+@pytest.mark.parametrize("varied", [False, True])
+def test_streams_of_a_task(folder: Path, kind: type[LanguageModelling], varied: bool) -> None:
+    task = kind(data_dir=folder, verify=False, bptt=6, varied=varied, eval_streams=3)
+    text = symbols(task, "train")
+    for width in (1, 4):
+        length = len(text) // width
+        batches = [task.train_batch(step, width, 2) for step in range(task.steps_per_epoch(width))]
+        for stream in range(width):
+            wanted = text[stream * length : (stream + 1) * length]
+            assert texts(task, torch.cat([batch.inputs[:, stream] for batch in batches])) == wanted[:-1]
+            assert texts(task, torch.cat([batch.targets[:, stream] for batch in batches])) == wanted[1:]
+        assert sum(task.terms(batch) for batch in batches) == width * (length - 1)
+    for split in task.splits:
+        held, batches = symbols(task, split), list(task.evaluation(split, 64))
+        assert all(batch.size == 3 for batch in batches)
+        assert texts(task, torch.cat([batch.inputs for batch in batches])[:, 0]) == held[: len(held) // 3 - 1]
+        assert sum(task.terms(batch) for batch in batches) == 3 * (len(held) // 3 - 1)
+        assert [batch.continues for batch in batches] == [False] + [True] * (len(batches) - 1)
+
+
+def test_without_carry_no_segment_goes_on(folder: Path) -> None:
+    task = PTBCharacters(data_dir=folder, verify=False, bptt=6, carry=False)
+    batches = [*task.evaluation("valid", 1), *(task.train_batch(step, 2, 0) for step in range(9))]
+    assert not any(batch.continues for batch in batches)
+
+
+CASES = [
+    (PTBCharacters, {"bptt": 7}),
+    (PTBCharacters, {"bptt": 7, "varied": True}),
+    (PTBCharacters, {"mode": "sentences"}),
+    (PTBCharacters, {"mode": "sentences", "longest": 5, "long": "chunk"}),
+    (PTBWords, {"bptt": 4, "varied": True}),
+]
+
+
+def equal(one: Batch, other: Batch) -> bool:
+    """Whether two batches are the same."""
+    return (
+        torch.equal(one.inputs, other.inputs)
+        and torch.equal(one.targets, other.targets)
+        and (one.lengths is None) == (other.lengths is None)
+        and (one.lengths is None or torch.equal(one.lengths, other.lengths))
+        and (one.continues, one.lr_scale) == (other.continues, other.lr_scale)
+    )
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+def test_batches_do_not_depend_on_those_before(
+    folder: Path, kind: type[LanguageModelling], options: dict[str, object]
+) -> None:
+    first, second = (kind(data_dir=folder, verify=False, **options) for _ in range(2))
+    steps = 3 * first.steps_per_epoch(3)
+    ahead = [first.train_batch(step, 3, 4) for step in range(steps)]
+    assert all(equal(second.train_batch(step, 3, 4), ahead[step]) for step in reversed(range(steps)))
+    assert equal(pickle.loads(pickle.dumps(first)).train_batch(steps - 1, 3, 4), ahead[-1])
+
+
+@pytest.mark.parametrize(("kind", "options"), CASES)
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_parts_make_the_batch(
+    folder: Path, kind: type[LanguageModelling], options: dict[str, object], count: int
+) -> None:
+    task = kind(data_dir=folder, verify=False, **options)
+    batch = task.train_batch(1, 5, 0)
+    parts = [batch.part(index, count) for index in range(count)]
+    assert torch.equal(torch.cat([part.inputs for part in parts], 1), batch.inputs)
+    assert torch.equal(torch.cat([part.targets for part in parts], 1), batch.targets)
+    assert sum(task.terms(part) for part in parts) == task.terms(batch)
+    outputs = torch.randn(batch.steps, batch.size, task.output_size, dtype=torch.float64)
+    bounds = [batch.size * index // count for index in range(count + 1)]
+    losses = [task.loss(outputs[:, bounds[i] : bounds[i + 1]], part) for i, part in enumerate(parts)]
+    assert float(sum(losses)) == pytest.approx(float(task.loss(outputs, batch)), rel=1e-12)
+
+
+@given(
+    text=st.lists(st.lists(st.integers(1, 9), max_size=12), min_size=1, max_size=8),
+    longest=st.integers(1, 14),
+    chunk=st.booleans(),
+)
+def test_pieces_are_the_lines(text: list[list[int]], longest: int, chunk: bool) -> None:
+    tokens = np.array([token for line in text for token in [*line, 0]], dtype=np.uint8)
+    wanted, targets = [], 0
+    for line in text:
+        line = [*line, 0]
+        starts = range(0, len(line) - 1, longest) if chunk else range(min(1, len(line) - 1))
+        wanted += [(line[s : s + longest][: len(line) - 1 - s], line[s + 1 : s + 1 + longest]) for s in starts]
+        targets += len(line) - 1
+    if not wanted:
+        with pytest.raises(ValueError, match="empty lines only"):
+            pieces(tokens, 0, longest, chunk)
+        return
+    found = pieces(tokens, 0, longest, chunk)
+    batch = found.batch(np.arange(len(found)), padding=99)
+    assert batch.steps == max(len(inputs) for inputs, _ in wanted) <= longest
+    for column, (inputs, outputs) in enumerate(wanted):
+        padding = [99] * (batch.steps - len(inputs))
+        assert len(inputs) == len(outputs) == int(batch.lengths[column])
+        assert batch.inputs[:, column].tolist() == inputs + padding
+        assert batch.targets[:, column].tolist() == outputs + padding
+    assert len(found) == len(wanted) == batch.size
+    if chunk:
+        assert int(batch.lengths.sum()) == targets
+
+
+@pytest.mark.parametrize("long", ["cut", "chunk"])
+@pytest.mark.parametrize("longest", [4, 150])
+def test_sentences_of_a_task(folder: Path, long: str, longest: int) -> None:
+    task = PTBCharacters(data_dir=folder, verify=False, mode="sentences", long=long, longest=longest)
+    wanted = {}
+    for split in ("train", "valid", "test"):
+        wanted[split] = Counter()
+        for line in lines(split):
+            starts = range(0, len(line) - 1, longest) if long == "chunk" else range(len(line) - 1)[:1]
+            wanted[split].update(line[start : start + longest + 1] for start in starts)
+    steps = task.steps_per_epoch(4)
+    assert steps == math.ceil(wanted["train"].total() / 4)
+    epochs = [[task.train_batch(epoch * steps + step, 4, 0) for step in range(steps)] for epoch in range(2)]
+    orders = []
+    for batches, split in [(epochs[0], "train"), (epochs[1], "train")] + [
+        (list(task.evaluation(split, 2)), split) for split in task.splits
+    ]:
+        seen = []
+        for batch in batches:
+            assert not batch.continues
+            assert batch.steps == int(batch.lengths.max())
+            for column, length in enumerate(batch.lengths.tolist()):
+                inputs, targets = batch.inputs[:, column], batch.targets[:, column]
+                assert inputs[1:length].tolist() == targets[: length - 1].tolist()
+                assert set(texts(task, [*inputs[length:], *targets[length:]])) <= {"_"}
+                seen.append(task.decode([*inputs[:1], *targets[:length]]))
+        assert Counter(seen) == wanted[split]
+        orders.append(seen)
+    assert orders[0] != orders[1]
+    fixed = dataclasses.replace(task, shuffle=False)
+    assert equal(fixed.train_batch(0, 4, 0), fixed.train_batch(steps, 4, 1))
+    assert list(wanted["valid"]) == orders[2]
+
+
+def test_masked_loss_and_accuracy_against_a_loop(folder: Path) -> None:
+    for options in ({"mode": "sentences"}, {"bptt": 5}):
+        task = PTBCharacters(data_dir=folder, verify=False, **options)
+        batch = task.train_batch(0, 6, 0)
+        outputs = torch.randn(batch.steps, 6, task.output_size, dtype=torch.float64)
+        loss, hits, terms = 0.0, 0, 0
+        for column in range(6):
+            for t in range(batch.steps if batch.lengths is None else int(batch.lengths[column])):
+                row, target = outputs[t, column].tolist(), int(batch.targets[t, column])
+                loss += math.log(sum(math.exp(x) for x in row)) - row[target]
+                hits += max(range(len(row)), key=row.__getitem__) == target
+                terms += 1
+        assert float(task.loss(outputs, batch)) == pytest.approx(loss, rel=1e-12)
+        assert task.terms(batch) == terms
+        assert task.measures(outputs, batch).items() == {"accuracy": (hits, terms)}
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_baseline_is_the_unigram_distribution(folder: Path, kind: type[LanguageModelling]) -> None:
+    task = kind(data_dir=folder, verify=False)
+    counts = Counter(symbols(task, "train"))
+    total = counts.total()
+    loss = -sum(n / total * math.log(n / total) for n in counts.values())
+    own = {"bpc": loss / math.log(2)} if kind is PTBCharacters else {"perplexity": math.exp(loss)}
+    wanted = {"loss": loss, "accuracy": max(counts.values()) / total, **own}
+    assert task.baseline() == pytest.approx(wanted)
+    assert task.metric in wanted
+    assert not task.higher_is_better
+
+
+def test_metrics() -> None:
+    assert PTBCharacters().metrics({"loss": math.log(8), "accuracy": 0.5})["bpc"] == pytest.approx(3)
+    assert PTBWords().metrics({"loss": math.log(100)})["perplexity"] == pytest.approx(100)
+    assert PTBWords().metrics({"loss": 1e4})["perplexity"] == math.inf
+    assert math.isnan(PTBWords().metrics({"loss": math.nan})["perplexity"])
+    assert (PTBCharacters.name, PTBCharacters().bptt) == ("ptb-char", 150)
+    assert (PTBWords.name, PTBWords().bptt) == ("ptb-word", 70)
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        ({"bptt": 0}, "bptt must be at least 1"),
+        ({"eval_streams": 0}, "eval_streams must be at least 1"),
+        ({"longest": 0}, "longest must be at least 1"),
+        ({"mode": "lines"}, "'streams' or 'sentences'"),
+        ({"long": "drop"}, "'cut' or 'chunk'"),
+        ({"mode": "sentences", "varied": True}, "varied is for streams"),
+    ],
+)
+def test_wrong_options(options: dict[str, object], match: str) -> None:
+    with pytest.raises(ValueError, match=match):
+        PTBCharacters(**options)
+
+
+def test_a_text_too_short_for_the_streams(folder: Path) -> None:
+    task = PTBWords(data_dir=folder, verify=False, eval_streams=6)
+    size = len(symbols(task, "train"))
+    for call in (task.steps_per_epoch, lambda width: task.train_batch(0, width, 0)):
+        assert call(size // 2)
+        with pytest.raises(ValueError, match=f"{size} tokens is too short for {size} streams .*at most {size // 2}"):
+            call(size)
+    with pytest.raises(ValueError, match="10 tokens is too short for 6 streams"):
+        task.prepare()
+
+
+def test_characters_follow_from_words(tmp_path: Path, folder: Path) -> None:
+    theirs = PTBCharacters(data_dir=folder, verify=False)
+    for missing in (["train", "valid", "test"], ["valid"]):
+        names = [name for name in character_files() if name.split(".")[2] not in missing]
+        files = {**word_files(), **{name: character_files()[name] for name in names}}
+        ours = PTBCharacters(data_dir=write_all(tmp_path / "-".join(missing) / "ptb", files, packed=True), verify=False)
+        assert ours.vocabulary == theirs.vocabulary
+        for split, tokens in theirs.corpus.tokens.items():
+            assert np.array_equal(ours.corpus.tokens[split], tokens)
+
+
+def test_own_texts_are_not_mixed_with_downloads(tmp_path: Path) -> None:
+    own = character_files()
+    del own["ptb.char.valid.txt"]
+    with pytest.raises(DataError, match=r"ptb\.char\.valid\.txt: it is not in"):
+        PTBCharacters(data_dir=write_all(tmp_path / "ptb", own), verify=False).prepare()
+
+
+@pytest.mark.parametrize("kind", TASKS)
+def test_published_files_are_wanted(tmp_path: Path, folder: Path, kind: type[LanguageModelling]) -> None:
+    with pytest.raises(DataError, match="this is not the published ptb"):
+        kind(data_dir=folder).prepare()
+    with pytest.raises(DataError, match=r"ptb\.train\.txt: it is not in .*download from https://.*no network"):
+        kind(data_dir=tmp_path).prepare()
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "content", "match"),
+    [
+        (PTBCharacters, "ptb.char.train.txt", b"", "the file is empty"),
+        (PTBCharacters, "ptb.char.test.txt", b"", "the file is empty"),
+        (PTBWords, "ptb.valid.txt", b"", "the file is empty"),
+        (PTBCharacters, "ptb.char.train.txt", b"a b \n cd", "space is expected after .* 0x64 in line 2, offset 7"),
+        (PTBCharacters, "ptb.char.train.txt", b"a \n b", "after the last character too; .* in line 2, offset 4"),
+        (PTBCharacters, "ptb.char.train.txt", b"a \n  \n ", "space is expected after .* 0x0a in line 2, offset 5"),
+        (PTBCharacters, "ptb.char.train.txt", b"a \n   \n ", "at even offsets, .* 0x20 in line 2, offset 4"),
+        (PTBCharacters, "ptb.char.train.txt", b"a \n b ", "newline is expected at the end, found 'b'"),
+        (
+            PTBCharacters,
+            "ptb.char.train.txt",
+            b"a \n \xe9 \n ",
+            "ASCII is expected; found byte 0xe9 in line 2, offset 4",
+        ),
+        (PTBCharacters, "ptb.char.train.txt", b"a \r \n ", "ASCII is expected; found byte 0x0d in line 1, offset 2"),
+        (PTBCharacters, "ptb.char.valid.txt", b"t h \n ! \n ", r"in ptb\.char\.train\.txt too; found '!' in line 2"),
+        (PTBWords, "ptb.train.txt", b" the end \n caf\xc3\xa9 \n", "found byte 0xc3 in line 2, offset 14"),
+        (PTBWords, "ptb.train.txt", b" the end", "newline is expected at the end, found 'd'"),
+        (PTBWords, "ptb.train.txt", b" the\x00 \n", "found byte 0x00 in line 1, offset 4"),
+        (PTBWords, "ptb.test.txt", b" the end \n \n the horse \n", r"in ptb\.train\.txt too; found 'horse' in line 3"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said(
+    tmp_path: Path, kind: type[LanguageModelling], name: str, content: bytes, match: str
+) -> None:
+    folder = write_all(tmp_path / "ptb", {**word_files(), **character_files(), name: content})
+    with pytest.raises(DataError, match=match) as caught:
+        kind(data_dir=folder, verify=False).prepare()
+    assert str(tmp_path / "ptb" / name) in str(caught.value)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [*((PTBCharacters, name) for name in [*character_files(), *word_files()]), *((PTBWords, n) for n in word_files())],
+)
+def test_damaged_files_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, kind: type[LanguageModelling], packed: bool
+) -> None:
+    files = {**word_files(), **(character_files() if "char" in name else {})}
+    for sources in (ptb_text.WORD_FILES, ptb_text.CHARACTER_FILES):
+        for split, source in sources.items():
+            known = hashlib.sha256(files.get(source.name, b"")).hexdigest()
+            monkeypatch.setitem(sources, split, dataclasses.replace(source, sha256=known))
+    folder = write_all(tmp_path / "ptb", {other: data for other, data in files.items() if other != name})
+    path = write(tmp_path / "ptb" / name, files[name], packed)
+    refuses_whatever_is_damaged(path, lambda: kind(data_dir=folder, eval_streams=1).prepare())
+    refuses_what_is_no_file(path, lambda: kind(data_dir=folder, eval_streams=1).prepare(), monkeypatch)
+    reads_or_refuses(path, lambda: kind(data_dir=folder, eval_streams=1, verify=False).baseline(), seed=1)
+
+
+@given(text=st.lists(st.text("ab_'<>N ", max_size=9), min_size=1, max_size=5))
+def test_any_text_is_read(text: list[str]) -> None:
+    cleaned = [" ".join(line.split()) for line in text]
+    files = {f"ptb.{split}.txt": "".join(f" {line} \n" for line in text).encode() for split in ptb_text.SPLITS}
+    with tempfile.TemporaryDirectory() as name:
+        folder = write_all(Path(name) / "ptb", files)
+        characters, words = (kind(data_dir=folder, verify=False) for kind in TASKS)
+        stripped = [line.strip().replace(" ", "_") for line in text]
+        assert characters.decode(characters.corpus.tokens["test"]) == "".join(line + "\n" for line in stripped)
+        decoded = words.decode(words.corpus.tokens["test"]).split("\n")
+        assert [line.strip() for line in decoded[:-1]] == cleaned
+
+
+@pytest.fixture(scope="module")
+def real_characters() -> PTBCharacters:
+    return PTBCharacters(data_dir=REAL)
+
+
+@pytest.fixture(scope="module")
+def real_words() -> PTBWords:
+    return PTBWords(data_dir=REAL)
+
+
+@needs_characters
+def test_published_counts_of_characters(real_characters: PTBCharacters) -> None:
+    real_characters.prepare()
+    tokens = real_characters.corpus.tokens
+    assert [len(tokens[split]) for split in ptb_text.SPLITS] == [5017482, 393042, 442423]
+    assert [len(np.unique(tokens[split])) for split in ptb_text.SPLITS] == [50, 50, 48]
+    assert real_characters.input_size == real_characters.output_size == 50
+    end = real_characters.vocabulary.index("<eos>")
+    assert [int((tokens[split] == end).sum()) for split in ptb_text.SPLITS] == [42068, 3370, 3761]
+    assert real_characters.steps_per_epoch(128) == math.ceil((5017482 // 128 - 1) / 150)
+    shares = [n / 5017482 for n in Counter(tokens["train"].tolist()).values()]
+    assert real_characters.baseline()["bpc"] == pytest.approx(-sum(p * math.log2(p) for p in shares))
+    assert real_characters.baseline()["accuracy"] == pytest.approx(max(shares))
+    assert real_characters.decode(tokens["valid"][:40]) == "consumers_may_want_to_move_their_telephones"[:40]
+
+
+@needs_words
+def test_published_counts_of_words(real_words: PTBWords) -> None:
+    real_words.prepare()
+    tokens = real_words.corpus.tokens
+    assert [len(tokens[split]) for split in ptb_text.SPLITS] == [929589, 73760, 82430]
+    assert [len(np.unique(tokens[split])) for split in ptb_text.SPLITS] == [10000, 6022, 6049]
+    assert real_words.output_size == 10000
+    unknown = real_words.vocabulary.index("<unk>")
+    assert [int((tokens[split] == unknown).sum()) for split in ptb_text.SPLITS] == [45020, 3485, 4794]
+    shares = [n / 929589 for n in Counter(tokens["train"].tolist()).values()]
+    assert real_words.baseline()["perplexity"] == pytest.approx(math.prod(p**-p for p in shares))
+    for split in ("valid", "test"):
+        text = ptb_text.WORD_FILES[split].content(REAL)[1].decode()
+        assert real_words.decode(tokens[split]) == text
+
+
+@needs_characters
+@needs_words
+def test_the_published_characters_follow_from_the_words() -> None:
+    for split in ptb_text.SPLITS:
+        words = ptb_text.WORD_FILES[split].content(REAL)[1]
+        assert ptb_text.characters_of(words) == ptb_text.CHARACTER_FILES[split].content(REAL)[1][::2]
+
+
+@needs_characters
+def test_sentences_of_the_published_text(real_characters: PTBCharacters) -> None:
+    predicted = {"cut": 0, "chunk": 0}
+    for long in predicted:
+        task = dataclasses.replace(real_characters, mode="sentences", long=long)
+        predicted[long] = sum(task.terms(batch) for batch in task.evaluation("valid", 128))
+    lengths = [len(line) for line in real_characters.decode(real_characters.corpus.tokens["valid"]).splitlines()]
+    assert predicted == {"cut": sum(min(n, 150) for n in lengths), "chunk": sum(lengths)}
+    assert 0.25 < sum(n > 150 for n in lengths) / len(lengths) < 0.27
