@@ -40,7 +40,7 @@ def quantity(value: float | None, digits: int = 3) -> str:
     mantissa = f"{size / 10.0**exponent:.{digits - 1}g}" if exponent > -300 else "1"
     if mantissa == "10":
         mantissa, exponent = "1", exponent + 1
-    return f"{sign}{mantissa}{TIMES}{power(exponent)}"
+    return sign + (power(exponent) if mantissa == "1" else f"{mantissa}{TIMES}{power(exponent)}")
 
 
 def _decimal(size: float, digits: int) -> str:

@@ -56,7 +56,6 @@ class Group:
         phrase: the task inside a sentence.
         options: the settings of the task, as texts.
         metric: the name of what its runs are judged by.
-        baselines: what a network without memory reaches; several where the runs disagree.
     """
 
     title: str

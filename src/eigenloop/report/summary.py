@@ -15,7 +15,7 @@ class Summary:
 
     Attributes:
         metric: the name of what the run is judged by.
-        baseline: what a network without memory reaches, for each metric that has such a number.
+        baseline: what guessing reaches, for each metric that has such a number.
         best: the best validation, with its step.
         final: the last validation and the like, by kind.
     """

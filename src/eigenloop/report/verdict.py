@@ -118,16 +118,14 @@ def compare(
         return "worse", "did not reach the baseline", plain
     lead = "solved it" if solved or beaten else "beat the baseline"
     if ratio is not None and ratio > 1:
-        plain = (
-            f"{metric} {quantity(value)}, {share(ratio)} the {quantity(baseline)} that a network without memory reaches"
-        )
+        plain = f"{metric} {quantity(value)}, {share(ratio)} the {quantity(baseline)} that guessing reaches"
     return "solved" if solved or beaten else "better", lead, plain
 
 
 def _plain(metric: str, value: float, baseline: float | None) -> str:
     if baseline is None:
         return f"{metric} {quantity(value)}, with no baseline to compare it to"
-    return f"{metric} {quantity(value)}, where a network without memory reaches {quantity(baseline)}"
+    return f"{metric} {quantity(value)}, where guessing reaches {quantity(baseline)}"
 
 
 def share(ratio: float) -> str:

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.errors import at_least, one_of
 from eigenloop.tasks.losses import correct, cross_entropy, valid_steps
 from eigenloop.tasks.synthetic import Synthetic, one_hot
 from eigenloop.tasks.tally import Tally
@@ -44,6 +44,7 @@ class Copying(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of("convention", self.convention, ("marker", "after-marker"))
         at_least("delay", self.delay, 1)
 
     @property

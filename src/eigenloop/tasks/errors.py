@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 
@@ -20,3 +21,9 @@ def at_least(name: str, value: int, low: int) -> None:
     """Refuse an option below its smallest value."""
     if value < low:
         raise ValueError(f"{name} must be at least {low}, got {value}")
+
+
+def one_of(name: str, value: object, known: Collection[object]) -> None:
+    """Refuse an option that is none of those there are."""
+    if value not in known:
+        raise ValueError(f"{name} is one of {', '.join(map(str, known))}, got {value!r}")

@@ -18,6 +18,7 @@ from torch import Tensor
 from eigenloop.tasks import digits
 from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.digits import CLASSES, PIXELS, Digits
+from eigenloop.tasks.errors import one_of
 from eigenloop.tasks.losses import correct, cross_entropy
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.tally import Tally
@@ -50,8 +51,7 @@ class PixelMNIST(Task):
     data_dir: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.split not in ("50k", "60k"):
-            raise ValueError(f"split must be '50k' or '60k', got {self.split!r}")
+        one_of("split", self.split, ("50k", "60k"))
 
     @property
     @abstractmethod

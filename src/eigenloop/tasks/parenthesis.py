@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.errors import at_least, one_of
 from eigenloop.tasks.losses import correct, cross_entropy, squared_error, valid_steps
 from eigenloop.tasks.synthetic import Synthetic, one_hot
 from eigenloop.tasks.tally import Tally
@@ -43,6 +43,7 @@ class Parenthesis(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        one_of("objective", self.objective, ("mse", "cross-entropy"))
         at_least("length", self.length, 1)
         at_least("types", self.types, 1)
         if self.types > 100:

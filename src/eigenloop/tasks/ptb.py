@@ -12,7 +12,7 @@ from torch import Tensor
 
 from eigenloop.tasks import ptb_text
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.errors import at_least, one_of
 from eigenloop.tasks.language import LanguageModelling
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.ptb_text import BLANK, EOS, SPLITS, Corpus
@@ -44,10 +44,8 @@ class PTBCharacters(LanguageModelling):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least("longest", self.longest, 1)
-        if self.mode not in ("streams", "sentences"):
-            raise ValueError(f"mode must be 'streams' or 'sentences', got {self.mode!r}")
-        if self.long not in ("cut", "chunk"):
-            raise ValueError(f"long must be 'cut' or 'chunk', got {self.long!r}")
+        one_of("mode", self.mode, ("streams", "sentences"))
+        one_of("long", self.long, ("cut", "chunk"))
         if self.varied and self.mode == "sentences":
             raise ValueError("varied is for streams, and mode is 'sentences': take one of them back")
 

@@ -184,7 +184,8 @@ def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
         for name, p in inspect.signature(recipe).parameters.items()
         if name in known and p.default is not p.empty
     }
-    return defaults | {key: value for key, value in values.items() if key in known}
+    chosen = defaults | {key: value for key, value in values.items() if key in known}
+    return {key: chosen[key] for key in known if key in chosen}
 
 
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,6 +215,8 @@ def _like(name: str, value: Any, default: Any) -> Any:
     wanted: Any = type(default)
     if isinstance(default, list):
         wanted = types.GenericAlias(list, (float,))
+    elif wanted is int and name != "optimizer.rank":
+        wanted = float  # torch writes some defaults, momentum's for one, as 0
     try:
         converted = TypeAdapter(wanted).validate_python(value)
     except ValidationError as error:

@@ -117,9 +117,11 @@ BY_BOTH: dict[tuple[str, str], Settings] = {
     ("parenthesis", "goru"): {"model": {"hidden_size": 64}},
     ("parenthesis", "lstm"): {"model": {"hidden_size": 42}},
     ("parenthesis", "gru"): {"model": {"hidden_size": 50}},
+    # The authors' later settings, with which they report 1.40 bpc where the paper's table has 1.47.
     ("ptb-char", "nnrnn"): {
-        "model": {"hidden_size": 1024, "delta": 1.0, "triangle_decay": 1e-4, **_CAYLEY_START},
-        "optimizer": {"lr": 8e-4, "recurrent_lr": 8e-5, "alpha": 0.9},
+        "model": {"hidden_size": 1024, "delta": 1e-4, "triangle_decay": 1e-5, **_CAYLEY_START},
+        "optimizer": {"name": "adam", "lr": 2e-3, "recurrent_lr": 2e-4, "betas": [0.0, 0.9]},
+        "training": {"clip_norm": 10.0},
     },
     ("ptb-char", "exprnn"): {
         "model": {"hidden_size": 1024, **_CAYLEY_START},
@@ -139,8 +141,8 @@ BY_BOTH: dict[tuple[str, str], Settings] = {
 }
 
 
-#: Settings that count units, so that they go with the published size only.
-PARTS_OF_SIZE = ("short", "negative")
+#: Settings that count units, or stand between layers, so that they go with the published size only.
+PARTS_OF_SIZE = ("short", "negative", "dropout")
 
 
 def settings_for(task: str, model: str) -> list[Settings]:

@@ -92,9 +92,10 @@ class Updater:
         """Clip the gradient as configured and return its norm before."""
         parameters = [p for p in self.net.parameters() if p.grad is not None]
         gradients: list[Tensor] = [p.grad for p in parameters if p.grad is not None]
-        norm = float(torch.nn.utils.get_total_norm(gradients))
+        total = torch.nn.utils.get_total_norm(gradients)
+        norm = float(total)
         if self.section.clip_norm is not None and math.isfinite(norm):
-            torch.nn.utils.clip_grads_with_norm_(parameters, self.section.clip_norm, torch.tensor(norm))
+            torch.nn.utils.clip_grads_with_norm_(parameters, self.section.clip_norm, total)
         if self.section.clip_value is not None:
             torch.nn.utils.clip_grad_value_(parameters, self.section.clip_value)
         return norm

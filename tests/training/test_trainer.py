@@ -1,0 +1,425 @@
+"""The loop: the step it takes against a step written out, what it measures, and why it stops."""
+
+import errno
+import json
+import math
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from training.small import metrics_of, small, summary_of, text_folder, weights_of
+
+import eigenloop as el
+from eigenloop.tasks import Batch
+from eigenloop.training import ConfigError, DivergedError, RunError, atomic, evaluate, load_run, resume, train
+from eigenloop.training.network import build_network
+from eigenloop.training.optimizers import OPTIMIZERS, make_optimizer
+from eigenloop.training.processes import Processes
+from eigenloop.training.reporter import Silent
+from eigenloop.training.schedule import Schedule
+from eigenloop.training.sections import ScheduleSection
+from eigenloop.training.update import Updater
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    """The parameters at the end of a run."""
+    return {name: parameter.detach() for name, parameter in load_run(run, "last")[0].named_parameters()}
+
+
+# -------------------------------------------------------------------- the step
+
+
+def test_the_loop_written_out(tmp_path: Path) -> None:
+    """Five steps with two rates, a penalty, clipping and a schedule, beside the same in plain torch."""
+    config = small(
+        model={"name": "nnrnn", "delta": 0.5},
+        optimizer={"name": "adam", "lr": 0.01, "recurrent_lr": 0.001},
+        schedule={"name": "factor", "factor": 0.5, "unit": "step", "every": 2},
+        training={"steps": 5, "dtype": "float64", "clip_norm": 0.05, "seed": 4},
+    )
+    train(config, tmp_path / "run")
+
+    net = build_network(config)
+    optimizer = torch.optim.Adam(el.optim.param_groups(net, 0.01, 0.001))
+    rates = [group["lr"] for group in optimizer.param_groups]
+    for step in range(5):
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * 0.5 ** (step // 2)
+        batch = config.task.train_batch(step, 6, 4)
+        y, _ = net(batch.inputs.double())
+        loss = nn.functional.cross_entropy(y.reshape(-1, 9), batch.targets.reshape(-1)) + net.penalty()
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(net.parameters(), 0.05)
+        optimizer.step()
+    trained = weights(tmp_path / "run")
+    for name, tensor in net.named_parameters():
+        assert torch.allclose(trained[name], tensor, rtol=0, atol=1e-12), name
+
+
+@pytest.mark.parametrize("model", ["scornn", "enrnn", "lstm"])
+@pytest.mark.parametrize("parts", [2, 5])
+def test_parts_change_nothing(model: str, parts: int, tmp_path: Path) -> None:
+    for number in (1, parts):
+        config = small(
+            model={"name": model}, training={"dtype": "float64", "batch_size": 7, "accumulate": number, "steps": 8}
+        )
+        train(config, tmp_path / str(number))
+    one, many = weights(tmp_path / "1"), weights(tmp_path / str(parts))
+    for name, tensor in one.items():
+        assert torch.allclose(tensor, many[name], rtol=0, atol=1e-10), name
+
+
+def gradients(config: Any, batch: Batch) -> dict[str, torch.Tensor]:
+    """The gradient of one update, before the optimizer uses it."""
+    net = build_network(config)
+    optimizer = make_optimizer({"name": "sgd", "lr": 0.0, "recurrent_lr": 0.0}, net, 0)
+    Updater(net, config.task, optimizer, config.training, Processes()).step(batch)
+    return {name: p.grad for name, p in net.named_parameters() if p.grad is not None}
+
+
+@pytest.mark.parametrize("task", ["copying", "adding"])
+@pytest.mark.parametrize("length", [1, 4, 7, 100])
+def test_truncation_stops_the_gradient_and_not_the_state(task: str, length: int) -> None:
+    config = small({"name": task}, {"name": "exprnn"}, training={"dtype": "float64", "truncate": length})
+    batch = config.task.train_batch(0, 6, 0)
+    found = gradients(config, batch)
+
+    net = build_network(config)
+    x = batch.inputs.double()
+    state, outputs = None, []
+    for start in range(0, len(x), length):
+        y, state = net(x[start : start + length], None if state is None else state.detach())
+        outputs.append(y)
+    if task == "copying":
+        y = torch.cat(outputs)
+        loss = nn.functional.cross_entropy(y.reshape(-1, 9), batch.targets.reshape(-1))
+    else:
+        loss = nn.functional.mse_loss(outputs[-1], batch.targets.double())
+    loss.backward()
+    for name, parameter in net.named_parameters():
+        assert torch.allclose(found[name], parameter.grad, rtol=0, atol=1e-12), name
+
+
+def test_states_are_carried_within_an_epoch(tmp_path: Path) -> None:
+    """Streams cut into segments give the losses of the whole streams when nothing is learned."""
+    folder = text_folder(tmp_path / "data")
+    task = {"name": "ptb-char", "bptt": 11, "eval_streams": 2, "verify": False, "data_dir": str(folder)}
+    config = small(
+        task,
+        {"name": "scornn", "embedding_size": 4},
+        optimizer={"name": "sgd", "lr": 0.0, "recurrent_lr": 0.0},
+        schedule={"name": "constant"},
+        training={"epochs": 2, "batch_size": 3, "eval_every": 1000, "log_every": 10**6, "dtype": "float64"},
+    )
+    train(config, tmp_path / "run")
+    net = build_network(config)
+    steps = config.task.steps_per_epoch(3)
+    whole = [config.task.train_batch(step, 3, 0) for step in range(steps)]
+    inputs, targets = (torch.cat([getattr(batch, side) for batch in whole]) for side in ("inputs", "targets"))
+    with torch.no_grad():
+        expected = float(nn.functional.cross_entropy(net(inputs)[0].flatten(0, 1), targets.flatten()))
+    trained = [line for line in metrics_of(tmp_path / "run") if line["kind"] == "train"]
+    assert trained[-1]["loss"] == pytest.approx(expected, rel=1e-12)
+    assert trained[-1]["bpc"] == pytest.approx(expected / math.log(2), rel=1e-12)
+    assert trained[-1]["epoch"] == 2
+
+
+def test_clip_value() -> None:
+    config = small(training={"clip_value": 1e-4, "dtype": "float64"})
+    found = gradients(config, config.task.train_batch(0, 6, 0))
+    assert max(float(gradient.abs().max()) for gradient in found.values()) == pytest.approx(1e-4)
+
+
+# -------------------------------------------------------------------- schedules and optimizers
+
+
+def test_plateau_halves_after_misses() -> None:
+    schedule = Schedule(ScheduleSection(name="plateau", factor=0.5, patience=1))
+    factors = []
+    for improved in (True, False, False, True, False, False, False, False):
+        schedule.observe(improved)
+        factors.append(schedule.factor(0, None))
+    assert factors == [1, 1, 0.5, 0.5, 0.5, 0.25, 0.25, 0.125]
+
+
+@pytest.mark.parametrize(
+    ("section", "per_epoch", "expected"),
+    [
+        ({"name": "constant"}, 3, [1] * 7),
+        ({"name": "factor", "factor": 0.5, "unit": "epoch"}, 3, [1, 1, 1, 0.5, 0.5, 0.5, 0.25]),
+        ({"name": "factor", "factor": 0.5, "unit": "epoch", "every": 2}, 3, [1, 1, 1, 1, 1, 1, 0.5]),
+        ({"name": "factor", "factor": 0.1, "unit": "step", "every": 5}, None, [1, 1, 1, 1, 1, 0.1, 0.1]),
+    ],
+)
+def test_factors(section: dict[str, Any], per_epoch: int | None, expected: list[float]) -> None:
+    schedule = Schedule(ScheduleSection(**section))
+    assert [schedule.factor(step, per_epoch) for step in range(7)] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_two_rates_reach_every_optimizer(optimizer: str) -> None:
+    model = {"projunn": "projunn", "unitary-cayley": "urnn-full"}.get(optimizer, "scornn")
+    config = small(model={"name": model}, optimizer={"name": optimizer, "lr": 0.3, "recurrent_lr": 0.004})
+    groups = make_optimizer(config.optimizer, build_network(config), 0).param_groups
+    rates = {group["name"]: group["lr"] for group in groups}
+    assert rates["other"] == 0.3
+    assert rates.get("recurrent", rates.get("projected")) == 0.004
+
+
+def test_the_sampler_follows_the_seed(tmp_path: Path) -> None:
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        config = small(model={"name": "projunn"}, training={"seed": seed})
+        train(config, tmp_path / name)
+    assert weights_of(tmp_path / "a", 6) == weights_of(tmp_path / "b", 6)
+    assert weights_of(tmp_path / "a", 6) != weights_of(tmp_path / "c", 6)
+
+
+# -------------------------------------------------------------------- measuring
+
+
+def test_evaluation_is_a_mean_over_all_sequences() -> None:
+    config = small({"name": "parenthesis", "length": 9, "valid_size": 11}, training={"dtype": "float64"})
+    net = build_network(config)
+    found = evaluate(net, config.task, "valid", 4)
+    batch = next(config.task.evaluation("valid", 11))
+    with torch.no_grad():
+        y, _ = net(batch.inputs.double())
+    wanted = nn.functional.one_hot(batch.targets, 6).flatten(2).double()
+    assert found["loss"] == pytest.approx(float(nn.functional.mse_loss(y, wanted)), rel=1e-12)
+    right = (y.unflatten(-1, (3, 6)).argmax(-1) == batch.targets).double().mean()
+    assert found["accuracy"] == pytest.approx(float(right))
+    assert net.training
+
+
+def test_lines_are_means_since_the_line_before(tmp_path: Path) -> None:
+    config = small(optimizer={"name": "sgd", "lr": 0.0, "recurrent_lr": 0.0}, training={"steps": 6, "log_every": 3})
+    losses: list[float] = []
+
+    class Listening(Silent):
+        def step(self, step: int, loss: float) -> None:
+            losses.append(loss)
+
+    train(config, tmp_path / "run", Listening())
+    lines = [line for line in metrics_of(tmp_path / "run") if line["kind"] == "train"]
+    assert [line["step"] for line in lines] == [3, 6]
+    assert lines[0]["loss"] == pytest.approx(np.mean(losses[:3]))
+    assert lines[1]["loss"] == pytest.approx(np.mean(losses[3:]))
+    assert lines[0]["defect"] < 1e-6
+    assert {"lr", "recurrent_lr", "gradient_norm", "penalty", "accuracy", "epoch"} <= lines[0].keys()
+
+
+def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
+    config = small({"valid_size": 50}, optimizer={"name": "adam", "lr": 0.05}, training={"steps": 20, "eval_every": 4})
+    summary = train(config, tmp_path / "run")
+    assert json.loads((tmp_path / "run/summary.json").read_text()) == json.loads(json.dumps(summary))
+    evaluations = [line for line in metrics_of(tmp_path / "run") if line["kind"] == "valid"]
+    assert [line["step"] for line in evaluations] == [4, 8, 12, 16, 20]
+    best = min(evaluations, key=lambda line: line["loss"])
+    assert summary["best"]["step"] == best["step"]
+    assert summary["best"]["loss"] == best["loss"]
+    net, _, step = load_run(tmp_path / "run", "best")
+    assert step == best["step"]
+    assert evaluate(net, config.task, "valid", 6)["loss"] == best["loss"]
+    assert evaluate(net, config.task, "test", 6) == summary["test"]
+    assert summary["baseline"] == config.task.baseline()
+    assert summary["parameters"] == sum(p.numel() for p in net.parameters())
+    spectra = json.loads((tmp_path / "run/spectra.json").read_text())
+    for moment in ("before", "after"):
+        values = np.array(spectra[moment]["recurrent_l0"]) @ [1, 1j]
+        assert np.abs(values) == pytest.approx(np.ones(8), abs=1e-5)
+    expected = np.linalg.eigvals(load_run(tmp_path / "run", "last")[0].rnn.recurrent_matrix().detach().double().numpy())
+    assert np.sort_complex(values) == pytest.approx(np.sort_complex(expected), abs=1e-5)
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+
+
+def test_the_configuration_of_a_run_runs_again(tmp_path: Path) -> None:
+    train(small(training={"steps": 6}), tmp_path / "one")
+    _, config, _ = load_run(tmp_path / "one")
+    train(config, tmp_path / "two")
+    assert weights_of(tmp_path / "one", 6) == weights_of(tmp_path / "two", 6)
+    assert metrics_of(tmp_path / "one") == metrics_of(tmp_path / "two")
+
+
+def test_tied_and_complex_weights_survive_a_checkpoint(tmp_path: Path) -> None:
+    folder = str(text_folder(tmp_path / "data"))
+    task = {"name": "ptb-char", "bptt": 5, "eval_streams": 2, "verify": False, "data_dir": folder}
+    train(small(task, {"name": "scornn", "embedding_size": 8, "tied": True}), tmp_path / "tied")
+    net, config, _ = load_run(tmp_path / "tied")
+    assert net.embedding is not None
+    assert net.readout.weight is net.embedding.weight
+    assert math.isfinite(evaluate(net, config.task, "valid", 2)["bpc"])
+    train(small(model={"name": "urnn-full"}), tmp_path / "complex")
+    assert load_run(tmp_path / "complex")[0].rnn.recurrent_matrix().is_complex()
+
+
+# -------------------------------------------------------------------- reasons to stop
+
+
+def test_until_stops_when_solved(tmp_path: Path) -> None:
+    summary = train(small(training={"until": 1e6, "steps": 50}), tmp_path / "run")
+    assert summary["status"] == "solved"
+    assert summary["steps"] == 3  # the first evaluation
+
+
+def test_patience_stops(tmp_path: Path) -> None:
+    config = small(
+        optimizer={"name": "sgd", "lr": 0.0, "recurrent_lr": 0.0},
+        training={"steps": 50, "eval_every": 2, "patience": 3},
+    )
+    summary = train(config, tmp_path / "run")
+    assert summary["steps"] == 2 + 3 * 2
+    assert "no improvement in 3 evaluations" in summary["reason"]
+
+
+def test_time_stops(tmp_path: Path) -> None:
+    summary = train(small(training={"steps": 10**6, "max_seconds": 0.3}), tmp_path / "run")
+    assert summary["steps"] < 10**6
+    assert "seconds are over" in summary["reason"]
+
+
+@pytest.mark.parametrize("model", ["scornn", "rnn", "lstm"])
+def test_nan_names_the_step_and_the_last_good_checkpoint(model: str, tmp_path: Path) -> None:
+    config = small(
+        model={"name": model},
+        optimizer={"name": "sgd", "lr": 1e38, "recurrent_lr": 1e38},
+        training={"steps": 500, "eval_every": 400, "log_every": 1},
+    )
+    with pytest.raises(DivergedError, match=r"stopped at step \d+: .*The last good checkpoint is .*step-0") as caught:
+        train(config, tmp_path / "run")
+    assert "--lr" in str(caught.value)
+    summary = summary_of(tmp_path / "run")
+    assert summary["status"] == "diverged"
+    for tensor in weights(tmp_path / "run").values():
+        assert torch.isfinite(tensor).all()
+
+
+def test_nan_in_the_data_is_noticed_before_the_weights_are_touched() -> None:
+    config = small(training={"dtype": "float64"})
+    net = build_network(config)
+    optimizer = make_optimizer(config.optimizer, net, 0)
+    updater = Updater(net, config.task, optimizer, config.training, Processes())
+    before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
+    batch = config.task.train_batch(0, 6, 0)
+    batch.inputs[3, 2, 1] = math.nan
+    with pytest.raises(DivergedError, match="nan"):
+        updater.step(batch)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+
+
+# -------------------------------------------------------------------- folders and disks
+
+
+def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
+    train(small(), tmp_path / "run")
+    with pytest.raises(RunError, match="continue that run with --resume"):
+        train(small(), tmp_path / "run")
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(RunError, match="is there already"):
+        train(small(), tmp_path / "file")
+    assert (tmp_path / "file").read_text() == "mine"
+    with pytest.raises(RunError, match="holds no run to continue"):
+        resume(tmp_path / "nowhere")
+    with pytest.raises(RunError, match="holds no config"):
+        load_run(tmp_path / "nowhere")
+    with pytest.raises(RunError, match="no checkpoint of step 99"):
+        load_run(tmp_path / "run", 99)
+
+
+def test_settings_that_would_make_another_run_are_refused(tmp_path: Path) -> None:
+    train(small(), tmp_path / "run")
+    with pytest.raises(ConfigError, match=r"optimizer\.lr is 0\.001 in this run and cannot become 0\.5"):
+        resume(tmp_path / "run", {"optimizer": {"lr": 0.5}})
+
+
+def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
+    class Intruding(Silent):
+        refused = False
+
+        def step(self, step: int, loss: float) -> None:
+            with pytest.raises(RunError, match="another process is training"):
+                resume(tmp_path / "run")
+            self.refused = True
+
+    reporter = Intruding()
+    train(small(training={"steps": 1}), tmp_path / "run", reporter)
+    assert reporter.refused
+
+
+class Full:
+    """A disk that is full from some write on."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+        self.left, self.sync = after, os.fsync
+        monkeypatch.setattr(os, "fsync", self)
+
+    def __call__(self, descriptor: int) -> None:
+        if self.left == 0 and stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self.left -= self.left > 0
+        self.sync(descriptor)
+
+
+@pytest.mark.parametrize("after", [*range(0, 30, 3), 60])
+def test_a_full_disk_costs_a_sentence_and_nothing_else(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = small(training={"steps": 9})
+    with monkeypatch.context() as patch:
+        Full(patch, after)
+        if after < 60:
+            with pytest.raises(RunError, match="No space left on device"):
+                train(config, tmp_path / "run")
+        else:
+            train(config, tmp_path / "run")
+    if not (tmp_path / "run/config.yaml").exists():
+        train(config, tmp_path / "run2")
+        return
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+    resume(tmp_path / "run")
+    train(config, tmp_path / "whole")
+    assert weights_of(tmp_path / "run", 9) == weights_of(tmp_path / "whole", 9)
+    assert metrics_of(tmp_path / "run") == metrics_of(tmp_path / "whole")
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may write anywhere, so the refusal is simulated where the system would give it."""
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(atomic, "write_text", refuse)
+    with pytest.raises(RunError, match="cannot be made: Permission denied"):
+        train(small(), tmp_path / "run")
+
+
+def test_a_failed_write_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "file"
+    atomic.write_text(path, "old")
+    with monkeypatch.context() as patch:
+        Full(patch, 0)
+        with pytest.raises(OSError, match="No space"):
+            atomic.write_text(path, "new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["file"]
+    assert stat.S_IMODE(path.stat().st_mode) & 0o044 == 0o044 & ~_umask()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_tensorboard(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboardX")
+    train(small(training={"tensorboard": True}), tmp_path / "run")
+    files = list((tmp_path / "run/tensorboard").iterdir())
+    assert len(files) == 1
+    assert b"train/loss" in files[0].read_bytes()
+    assert b"valid/accuracy" in files[0].read_bytes()
