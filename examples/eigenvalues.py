@@ -12,7 +12,6 @@ from pathlib import Path
 
 import matplotlib
 import torch
-from copying import copying_batch
 from torch import Tensor, nn
 
 import eigenloop as el
@@ -63,9 +62,10 @@ def trained_spectra(family: str, steps: int) -> tuple[Tensor, Tensor, float]:
     projected = any(group.get("projected") for group in groups)
     optimizer = el.optim.ProjUNN(groups) if projected else torch.optim.RMSprop(groups)
     before, losses = spectrum(net), []
-    for _ in range(steps):
-        x, target = copying_batch(DELAY, BATCH, generator)
-        loss = nn.functional.cross_entropy(net(x)[0].flatten(0, 1), target.flatten())
+    task = el.tasks.Copying(delay=DELAY)
+    for step in range(steps):
+        batch = task.train_batch(step, BATCH, seed=0)
+        loss = task.loss(net(batch.inputs)[0], batch) / task.terms(batch)
         optimizer.zero_grad()
         (loss + net.penalty()).backward()
         nn.utils.clip_grad_norm_(net.parameters(), 1.0)

@@ -7,7 +7,7 @@ any matrix goes with any recurrence.
 
 from __future__ import annotations
 
-from eigenloop import initializers, matrices, models, optim, recurrence
+from eigenloop import initializers, matrices, models, optim, recurrence, tasks
 from eigenloop.layers import GRU, RNN, Stream
 from eigenloop.matrices import cached
 from eigenloop.models import Model, build
@@ -25,6 +25,7 @@ __all__ = [
     "models",
     "optim",
     "recurrence",
+    "tasks",
 ]
 
 __version__ = "0.1.0"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
@@ -13,7 +13,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from eigenloop.training.reporter import Beginning, Reporter
 
 
-def display_for(as_json: bool) -> Reporter:
+class Display(Reporter, Protocol):
+    """A reporter that leaves the screen in order, however the training ends."""
+
+    def close(self) -> None:
+        """Stop drawing."""
+
+
+def display_for(as_json: bool) -> Display:
     """Return the display that suits where the output goes."""
     if as_json:
         return JSONLines()
@@ -42,6 +49,9 @@ class JSONLines:
     def end(self, summary: Mapping[str, Any]) -> None:
         """Print the summary."""
         self._print({"kind": "summary", **summary})
+
+    def close(self) -> None:
+        """Do nothing."""
 
     @staticmethod
     def _print(record: Mapping[str, Any]) -> None:
@@ -81,6 +91,9 @@ class Lines:
         """Print the result."""
         for line in _closing(summary, self._state.folder):
             print(line, flush=True)
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 class Bar:
@@ -140,7 +153,7 @@ class _Seen:
     def __init__(self) -> None:
         self.folder, self.steps, self.baseline, self.metric = "", 0, {"loss": float("nan")}, "loss"
         self.loss: float | None = None
-        self.valid: float | None = None
+        self.evaluated = ""
         self.defect: float | None = None
         self._marks: list[tuple[float, int]] = []
         self._step = 0
@@ -162,7 +175,7 @@ class _Seen:
         if record["kind"] == "train":
             self.loss, self.defect = record["loss"], record["defect"]
         else:
-            self.valid = record[self.metric]
+            self.evaluated = f"{record['kind']} {self.metric} {record[self.metric]:.4g}"
 
     def rate(self) -> float:
         """Steps a second, of late."""
@@ -171,9 +184,7 @@ class _Seen:
 
     def text(self, left: bool = True) -> str:
         loss = "" if self.loss is None else f"loss {self.loss:.4g} (baseline {self.baseline['loss']:.4g})"
-        parts = [loss]
-        if self.valid is not None:
-            parts.append(f"valid {self.metric} {self.valid:.4g}")
+        parts = [loss, self.evaluated]
         if self.defect is not None:
             parts.append(f"defect {self.defect:.0e}")
         rate = self.rate()

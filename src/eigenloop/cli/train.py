@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -74,12 +75,13 @@ def train(
     collected = _collected(task, config, given, resume, out)
     for assignment in settings or ():
         set_value(collected, assignment)
-    reporter = display_for(json)
-    if resume:
-        assert out is not None
-        resume_run(out, collected, reporter)
-    else:
-        train_run(make_config(collected), out, reporter)
+    with closing(display_for(json)) as display:
+        if resume and out is not None:
+            summary = resume_run(out, collected, display)
+        else:
+            summary = train_run(make_config(collected), out, display)
+    if summary["status"] == "stopped":
+        raise typer.Exit(130)
 
 
 def _collected(

@@ -14,6 +14,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from eigenloop import dtypes, initializers
 from eigenloop.layers import options
+from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths, arrange
 from eigenloop.layers.states import State, join_state, split_state
 from eigenloop.matrices import Matrix
@@ -40,6 +41,7 @@ class RecurrentLayer(nn.Module):
         dropout: float,
         bidirectional: bool,
         train_initial_state: bool,
+        locked_dropout: bool,
     ) -> None:
         super().__init__()
         options.whole_number("input_size", input_size)
@@ -48,7 +50,7 @@ class RecurrentLayer(nn.Module):
         self.input_size, self.num_layers = input_size, len(self.hidden_sizes)
         self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
         self.dropout = options.check_dropout(dropout, self.num_layers)
-        self.train_initial_state = train_initial_state
+        self.train_initial_state, self.locked_dropout = train_initial_state, locked_dropout
         self._cell_table = tuple(
             (layer, reverse, f"_l{layer}" + "_reverse" * reverse)
             for layer in range(self.num_layers)
@@ -175,13 +177,19 @@ class RecurrentLayer(nn.Module):
         with full_precision(x.device):
             for (layer, reverse, cell), h0 in zip(self._cells(), initial, strict=True):
                 if layer > 0 and not reverse:
-                    x = nn.functional.dropout(_joined(outs), self.dropout, self.training)
+                    x = self._dropped(_joined(outs))
                     outs = []
                 out, h_n = self._run(cell, x, h0, batch.lengths, reverse)
                 outs.append(out)
                 final.append(h_n)
         uniform = isinstance(self.hidden_size, int)
         return batch.restore(_joined(outs)), join_state(final, self._directions, uniform, batch.batched)
+
+    def _dropped(self, x: Tensor) -> Tensor:
+        """Apply the dropout between layers, x being (T, B, features)."""
+        if self.locked_dropout and self.training and self.dropout:
+            return locked_dropout(x, self.dropout, time=0)
+        return nn.functional.dropout(x, self.dropout, self.training)
 
     def _checked(self, x: Tensor, dtype: torch.dtype) -> Tensor:
         name = type(self).__name__
@@ -264,6 +272,7 @@ class RecurrentLayer(nn.Module):
             "dropout": 0.0,
             "bidirectional": False,
             "train_initial_state": False,
+            "locked_dropout": False,
         }
         shown = [str(self.input_size), str(self.hidden_size)]
         if isinstance(self.hidden_size, int) and self.num_layers > 1:

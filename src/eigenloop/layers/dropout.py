@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import torch
 from torch import Tensor
 
 
 def locked_dropout(x: Tensor, p: float, time: int | None) -> Tensor:
     """Drop features with probability p, the same at every index of dimension `time`; scale up what is left.
 
-    >>> import torch
     >>> dropped = locked_dropout(torch.ones(5, 2, 3), 0.5, time=0)
     >>> bool((dropped == dropped[0]).all())
     True
     """
+    if p == 1:
+        return torch.zeros_like(x)
     shape = [1 if dimension == time else size for dimension, size in enumerate(x.shape)]
     return x * x.new_empty(shape).bernoulli_(1 - p).div_(1 - p)

@@ -72,6 +72,7 @@ class GRU(RecurrentLayer):
         update: whether the update gate says what to ``"keep"`` of the state or to ``"write"`` of the candidate.
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 
     >>> gru = GRU(10, 16, constrained=("candidate", "reset"), candidate="modrelu", reset="before", update="write")
@@ -97,6 +98,7 @@ class GRU(RecurrentLayer):
         update: str = "keep",
         negative_slope: float = 0.01,
         train_initial_state: bool = False,
+        locked_dropout: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -110,6 +112,7 @@ class GRU(RecurrentLayer):
             dropout,
             bidirectional,
             train_initial_state,
+            locked_dropout,
         )
         options.one_of("candidate", candidate, recurrence.ACTIVATIONS)
         options.one_of("reset", reset, ("before", "after"))

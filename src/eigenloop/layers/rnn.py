@@ -31,6 +31,7 @@ class RNN(RecurrentLayer):
         input_weight: ``"trained"``, or ``"identity"`` for U = I (ENRNN on Penn Treebank; as many inputs as units).
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
 
     >>> rnn = RNN(10, 16, recurrent="cayley")
@@ -55,6 +56,7 @@ class RNN(RecurrentLayer):
         input_weight: str = "trained",
         negative_slope: float = 0.01,
         train_initial_state: bool = False,
+        locked_dropout: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -68,6 +70,7 @@ class RNN(RecurrentLayer):
             dropout,
             bidirectional,
             train_initial_state,
+            locked_dropout,
         )
         options.one_of("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
         options.check_slope(negative_slope)

@@ -109,8 +109,10 @@ def _published(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) ->
     network, training = merged["model"], merged["training"]
     if given["model"].get("hidden_size", network.get("hidden_size")) != network.get("hidden_size"):
         merged["model"] = network = {key: value for key, value in network.items() if key not in PARTS_OF_SIZE}
-    if model in ("lstm", "gru") and isinstance(network.get("hidden_size"), list):
-        network |= {"hidden_size": network["hidden_size"][0], "num_layers": len(network["hidden_size"])}
+    if model in ("lstm", "gru"):  # torch's own have neither sizes for each layer nor locked dropout
+        network.pop("locked_dropout", None)
+        if isinstance(network.get("hidden_size"), list):
+            network |= {"hidden_size": network["hidden_size"][0], "num_layers": len(network["hidden_size"])}
     if {"steps", "epochs"} & given["training"].keys():
         merged["training"] = {key: value for key, value in training.items() if key not in ("steps", "epochs")}
     return merged

@@ -20,8 +20,7 @@ def inputs_for(net: Model, task: Task, batch: Batch) -> Tensor:
     """Return a batch's inputs as the network takes them: tokens become one-hot where it has no embedding."""
     if not task.tokens or net.embedding is not None:
         return batch.inputs
-    weight = net.readout.weight
-    return one_hot(batch.inputs.cpu(), task.input_size, weight.dtype).to(weight.device)
+    return one_hot(batch.inputs, task.input_size, net.readout.weight.dtype)
 
 
 def tally_of(task: Task, outputs: Tensor, loss: float, batch: Batch) -> Tally:

@@ -29,6 +29,7 @@ BY_TASK: dict[str, Settings] = {
             "hidden_size": [400, 1150, 400],
             "tied": True,
             "dropout": 0.4,
+            "locked_dropout": True,
             "embedding_dropout": 0.1,
             "input_dropout": 0.4,
             "output_dropout": 0.25,

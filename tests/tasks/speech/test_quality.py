@@ -130,10 +130,12 @@ def test_resynthesis_is_its_definition(speech: Signal) -> None:
     for before, now in itertools.pairwise(frames):
         phase = np.where(now == 0, 1, now / np.where(now == 0, 1, np.abs(now)))
         built.append(np.sqrt(10 ** (decibels(before).astype(float) / 10)) * phase)
-    signal = np.zeros(128 * (len(built) + 1))
+    window = np.sin(np.pi * np.arange(256) / 256) ** 2
+    signal, weight = np.zeros((2, 128 * (len(built) + 1)))
     for number, frame in enumerate(built):
-        signal[128 * number : 128 * number + 256] += np.fft.irfft(frame)
-    expected = signal[256 : 256 + len(speech)]
+        signal[128 * number : 128 * number + 256] += window * np.fft.irfft(frame)
+        weight[128 * number : 128 * number + 256] += window**2
+    expected = (signal / np.maximum(weight, 1e-9))[256 : 256 + len(speech)]
     np.testing.assert_allclose(resynthesis(lambda inputs: (inputs, None), speech), expected, atol=1e-6)
 
 

@@ -16,9 +16,7 @@ from eigenloop.tasks.speech.spectrogram import decibels, inverse, magnitude, stf
 def resynthesis(net: Callable[[Tensor], tuple[Tensor, Any]], signal: NDArray[np.float64]) -> NDArray[np.float64]:
     """Let a network predict every frame but the first, which is the true one, from those before, and add them up.
 
-    Wisdom's code multiplies each frame by the window again before that and divides by the sum of the squared windows;
-    both are exact for true frames, but errors of neighbouring frames average out more there. Not even a perfect
-    prediction gives the signal back, because the floor under the power is never taken off.
+    Not even a perfect prediction gives the signal back, because the floor under the power is never taken off.
 
     Args:
         net: takes (T, 1, 129) in dB and returns outputs of that shape and anything else.

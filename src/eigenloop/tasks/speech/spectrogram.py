@@ -1,8 +1,7 @@
 """Short-time Fourier transform as in Wisdom et al. 2016, its inverse, and power in decibels.
 
 Windows of 256 samples (periodic Hann) every 128. The signal is filled up with zeros to a multiple of 128 and gets 256
-more on either side, so that every sample lies in two windows whose sum there is one: adding up the frames again is the
-exact inverse.
+more on either side, so that every sample lies in two windows.
 """
 
 from __future__ import annotations
@@ -33,11 +32,15 @@ def stft(signal: NDArray[np.float64]) -> NDArray[np.complex128]:
 
 
 def inverse(frames: NDArray[np.complex128], length: int) -> NDArray[np.float64]:
-    """Add up the frames to a signal of `length` samples; `stft` of that is not `frames` unless they were one."""
-    pieces = np.fft.irfft(frames, WINDOW)
+    """Return the signal of `length` samples whose `stft` is nearest to the frames (Griffin, Lim 1984, eq. 6).
+
+    Each frame is multiplied by the window again, and the sum divided by that of the squared windows.
+    """
+    pieces = np.fft.irfft(frames, WINDOW) * _HANN
     signal = np.zeros((len(frames) + 1, HOP))
     signal[:-1] += pieces[:, :HOP]
     signal[1:] += pieces[:, HOP:]
+    signal /= _HANN[:HOP] ** 2 + _HANN[HOP:] ** 2
     return signal.ravel()[WINDOW : WINDOW + length]
 
 

@@ -1,0 +1,222 @@
+"""The command line as a user calls it."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eigenloop.cli import main
+from eigenloop.models import NAMES
+from eigenloop.tasks import TASKS
+from eigenloop.training import read_settings
+
+QUICK = ["--delay", "5", "--hidden-size", "8", "--steps", "6", "--batch-size", "4"]
+QUICK += ["--set", "valid_size=8", "--set", "test_size=8", "--set", "eval_every=3", "--set", "log_every=2"]
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+
+
+def call(*arguments: str) -> int:
+    """Run a command and return its status."""
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    code = ended.value.code
+    return code if isinstance(code, int) else 0
+
+
+def test_train_then_eval_then_report(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("train", "copying", "--model", "scornn", *QUICK) == 0
+    out = capsys.readouterr().out
+    assert "scornn, 8 units, on copying (delay 5)" in out
+    assert "baseline, what guessing reaches: loss 0.8318" in out
+    assert "step 6/6" in out
+    assert "defect" in out
+    assert "steps/s" in out
+    assert "finished after 6 steps" in out
+    assert "eigenloop report runs/copying-scornn" in out
+    assert "\x1b" not in out  # plain lines in a pipe
+
+    assert call("eval", "runs/copying-scornn", "--json") == 0
+    measured = json.loads(capsys.readouterr().out)
+    summary = json.loads(Path("runs/copying-scornn/summary.json").read_text())
+    assert measured["test"] == summary["test"]
+    assert measured["step"] == summary["best"]["step"]
+    assert call("eval", "runs/copying-scornn", "--split", "valid", "--checkpoint", "last") == 0
+    assert "valid: loss" in capsys.readouterr().out
+
+    assert call("train", "copying", "--model", "lstm", *QUICK) == 0
+    assert call("report", "runs/copying-scornn", "runs/copying-lstm", "--out", "pages/report.html") == 0
+    page = Path("pages/report.html").read_text()
+    assert "scoRNN" in page
+    assert "LSTM" in page
+
+
+def test_names_of_folders_do_not_collide() -> None:
+    for _ in range(2):
+        assert call("train", "copying", "--model", "scornn", *QUICK, "--json") == 0
+    assert sorted(path.name for path in Path("runs").iterdir()) == ["copying-scornn", "copying-scornn-2"]
+
+
+def test_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("train", "adding", "--model", "gru", "--length", "5", *QUICK[2:], "--json", "--out", "run") == 0
+    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert records[0]["kind"] == "begin"
+    assert records[-1]["kind"] == "summary"
+    assert records[-1]["status"] == "finished"
+    written = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
+    assert records[1:-1] == written
+
+
+def test_options_and_files_end_up_in_the_configuration() -> None:
+    Path("mine.yaml").write_text(
+        "task: {name: copying, delay: 7, valid_size: 8, test_size: 8}\nmodel: {name: exprnn, hidden_size: 6}\n"
+        "optimizer: {lr: 1e-2}\ntraining: {epochs: 1, batch_size: 3}\n"
+    )
+    options = ["--steps", "2", "--recurrent-lr", "1e-5", "--optimizer", "adam", "--seed", "9", "--device", "cpu"]
+    assert call("train", "mine.yaml", *options, "--set", "convention=after-marker", "--out", "run", "--json") == 0
+    config = read_settings(Path("run/config.yaml"))
+    assert config["task"]["delay"] == 7
+    assert config["task"]["convention"] == "after-marker"
+    assert config["model"]["hidden_size"] == 6
+    assert config["optimizer"]["name"] == "adam"
+    assert config["optimizer"]["lr"] == 0.01
+    assert config["optimizer"]["recurrent_lr"] == 1e-5
+    assert config["training"]["steps"] == 2
+    assert config["training"]["epochs"] is None
+    assert config["training"]["batch_size"] == 3
+    assert config["training"]["seed"] == 9
+    assert call("train", "adding", "--config", "mine.yaml", "--json", "--out", "other") == 2  # delay is not adding's
+
+
+def test_a_run_again_from_its_configuration() -> None:
+    assert call("train", "copying", "--model", "scornn", *QUICK, "--out", "one", "--json") == 0
+    assert call("train", "one/config.yaml", "--out", "two", "--json") == 0
+    weights = [Path(run, "checkpoints/step-6/model.safetensors").read_bytes() for run in ("one", "two")]
+    assert weights[0] == weights[1]
+
+
+def test_resume(capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["train", "copying", "--model", "scornn", *QUICK, "--out", "run"]
+    assert call(*command) == 0
+    assert call(*command) == 1
+    assert "continue that run with --resume" in capsys.readouterr().err
+    assert call("train", "--out", "run", "--resume", "--steps", "9") == 0
+    assert "going on from step 6" in capsys.readouterr().out
+    assert call(*command, "--resume", "--steps", "12") == 0
+    assert call("train", "--out", "run", "--resume", "--lr", "7") == 2
+    assert "optimizer.lr is 0.001 in this run and cannot become 7.0" in capsys.readouterr().err
+    assert call("train", "--resume") == 2
+    assert "name the folder with --out" in capsys.readouterr().err
+    assert call("train", "--resume", "--out", "nowhere") == 1
+    assert "holds no run to continue" in capsys.readouterr().err
+
+
+#: Commands with a mistake in them, the status, and what is said.
+MISTAKES = [
+    (["train", "copyng", "--model", "scornn"], 2, "no task 'copyng': did you mean 'copying'"),
+    (["train", "copying", "--model", "scornnn"], 2, "no model 'scornnn': did you mean 'scornn'"),
+    (["train", "copying"], 2, "no model is named"),
+    (["train"], 2, "no task is named"),
+    (["train", "copying", "--model", "scornn", "--set", "negativ=1"], 2, "did you mean 'negative'"),
+    (["train", "copying", "--model", "scornn", "--set", "task.dely=1"], 2, "did you mean 'task.delay'"),
+    (["train", "copying", "--model", "scornn", "--length", "7"], 2, "no setting 'task.length'"),
+    (["train", "copying", "--model", "scornn", "--optimizer", "adma"], 2, "did you mean 'adam'"),
+    (["train", "copying", "--model", "scornn", "--lr", "-1"], 2, "optimizer.lr=-1.0 is refused"),
+    (["train", "copying", "--model", "scornn", "--delay", "0"], 2, "delay must be at least 1"),
+    (["train", "copying", "--model", "scornn", "--epochs", "2"], 2, "has no epochs"),
+    (["train", "nothing.yaml"], 2, "nothing.yaml cannot be read"),
+    (["train", "a.yaml", "--config", "b.yaml"], 2, "two files of settings"),
+    (["train", "copying", "--model", "scornn", "--hiden-size", "3"], 2, "--hidden-size"),
+    (["train", "copying", "--model", "scornn", "--steps", "many"], 2, "steps"),
+    (["trian", "copying"], 2, "train"),
+    (["train", "pmnist", "--model", "exprnn", "--data-dir", "nowhere"], 1, "nowhere: there is no such folder"),
+    (["eval", "nowhere"], 1, "nowhere is not the folder of a run"),
+    (["report", "nowhere"], 1, "nowhere"),
+    (["list", "modls"], 2, "did you mean 'models'"),
+    (["bench", "--only", "99"], 2, "--only takes rows 1 to"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "status", "said"), MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+def test_mistakes(arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*arguments) == status
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert "Traceback" not in captured.err + captured.out
+    assert not Path("runs").exists()
+
+
+def test_eval_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("train", "copying", "--model", "scornn", *QUICK, "--out", "run", "--json") == 0
+    for options, status, said in (
+        (["--split", "train"], 2, "choose valid or test"),
+        (["--checkpoint", "newest"], 2, "best, last or a step"),
+        (["--checkpoint", "5"], 1, "there are best, last, 0, 3, 6"),
+        (["--data-dir", "x"], 2, "reads no files"),
+        (["--speech"], 2, "is for timit"),
+    ):
+        capsys.readouterr()
+        assert call("eval", "run", *options) == status
+        assert said in capsys.readouterr().err
+
+
+def test_divergence_has_a_status(capsys: pytest.CaptureFixture[str]) -> None:
+    rates = ["--optimizer", "sgd", "--lr", "1e38", "--recurrent-lr", "1e38", "--out", "run"]
+    assert call("train", "copying", "--model", "scornn", *QUICK, *rates) == 1
+    assert "The last good checkpoint is run/checkpoints/step-0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "names"), [("models", NAMES), ("tasks", TASKS), ("optimizers", ["adam", "projunn"])])
+def test_lists(kind: str, names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", kind) == 0
+    out = capsys.readouterr().out
+    assert all(f"{name} " in out for name in names)
+    assert call("list", kind, "--json") == 0
+    assert set(names) <= json.loads(capsys.readouterr().out).keys()
+
+
+@pytest.mark.parametrize("command", [[], ["train"], ["eval"], ["list"], ["report"], ["bench"]])
+def test_every_command_explains_itself(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert call(*command, "--help") == 0
+    out = capsys.readouterr().out
+    assert "Usage: " in out
+    if command:
+        assert f"eigenloop {command[0]} " in out.replace("Usage: ", "", 1)  # an example
+
+
+def test_as_a_module_and_on_a_terminal() -> None:
+    """On a terminal there is a bar; the process sees one through a pseudo-terminal."""
+    command = [sys.executable, "-m", "eigenloop", "train", "copying", "--model", "scornn", *QUICK, "--out", "run"]
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "180", "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(command, stdout=theirs, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                piece = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not piece:
+                break
+            shown += piece
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\x1b[" in shown
+    assert "━".encode() in shown
+    assert b"6/6" in shown
+    assert b"baseline 0.8318" in shown
+    assert b"defect" in shown
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("--version") == 0
+    assert capsys.readouterr().out.startswith("eigenloop 0.")
