@@ -55,6 +55,8 @@ def test_train_then_eval_then_report(capsys: pytest.CaptureFixture[str]) -> None
     assert call("train", "copying", "--model", "lstm", *QUICK) == 0
     assert call("report", "runs/copying-scornn", "runs/copying-lstm", "--out", "pages/report.html") == 0
     page = Path("pages/report.html").read_text()
+    assert call("report", "runs/copying-scornn", "--out", "pages/one.html", "--json") == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["report"] == "pages/one.html"
     assert "scoRNN" in page
     assert "LSTM" in page
 
@@ -215,6 +217,15 @@ def test_as_a_module_and_on_a_terminal() -> None:
     assert b"6/6" in shown
     assert b"baseline 0.8318" in shown
     assert b"defect" in shown
+
+
+@pytest.mark.slow
+def test_bench(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("bench", "--only", "1", "--rounds", "1", "--json") == 0
+    row = json.loads(capsys.readouterr().out)
+    assert row["ours"] > 0
+    assert call("bench", "--only", "1", "--rounds", "1") == 0
+    assert "x torch.nn" in capsys.readouterr().out
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

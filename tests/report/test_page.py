@@ -10,6 +10,7 @@ import synthetic_runs as synthetic
 import yaml
 
 from eigenloop import report
+from eigenloop.training import RunError
 
 EVIL = "</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}"
 VOID = {"meta", "link", "img", "input", "br", "hr"}
@@ -188,10 +189,10 @@ def test_a_failure_leaves_the_old_page(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_errors_are_raised_before_anything_is_written(tmp_path: Path) -> None:
-    with pytest.raises(report.RunError, match="there is no folder"):
+    with pytest.raises(RunError, match="there is no folder"):
         report.write([tmp_path / "nowhere"], tmp_path / "out" / "report.html")
     assert not (tmp_path / "out").exists()
-    with pytest.raises(report.RunError, match="is a folder: give the file to write"):
+    with pytest.raises(RunError, match="is a folder: give the file to write"):
         report.write([synthetic.solved_scornn(tmp_path / "run")], tmp_path)
 
 

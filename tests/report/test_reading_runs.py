@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import synthetic_runs as synthetic
 
-from eigenloop.report import RunError, runs
+from eigenloop.report import runs
+from eigenloop.training import RunError
 
 
 def test_a_whole_run(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import torch
 from training.small import small, text_folder, weights_of
 
 from eigenloop.training import Config, RunError, load_run, resume, train
+from eigenloop.training.processes import Processes
 
 #: Task, model and training of each comparison; 50 steps in float64.
 CASES: dict[str, dict[str, Any]] = {
@@ -118,3 +119,14 @@ def test_resume_with_carried_states_and_dropout(tmp_path: Path) -> None:
     assert weights_of(tmp_path / "cut", 12) == weights_of(tmp_path / "whole", 12)
     with pytest.raises(RunError, match="trained by 2 processes and is resumed by 1"):
         resume(tmp_path / "cut", {"training": {"steps": 13}})
+
+
+def test_weights_that_differ_are_noticed() -> None:
+    class Two(Processes):
+        """The other process holds what this one does, except for one bit."""
+
+        def gathered(self, tensor: torch.Tensor) -> list[torch.Tensor]:
+            return [tensor, tensor ^ 1]
+
+    with pytest.raises(RunError, match="at step 7 the processes hold different weights"):
+        Two(0, 2).check_equal(torch.nn.Linear(2, 2), 7)

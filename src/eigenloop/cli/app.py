@@ -10,7 +10,6 @@ import typer
 
 import eigenloop
 from eigenloop.cli import bench, evaluate, listing, report, train
-from eigenloop.report import RunError as ReportError
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError
 
@@ -48,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; 2 is the status of a wrong word, 1 of anything that went wrong later."""
     try:
         app(args=None if arguments is None else list(arguments))
-    except (ConfigError, ReportError, DataError, RunError, DivergedError) as error:
+    except (ConfigError, DataError, RunError, DivergedError) as error:
         rank = os.environ.get("RANK")
         print(f"eigenloop{f' (process {rank})' if rank else ''}: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from eigenloop.report.errors import RunError
 from eigenloop.report.page import write
 
-__all__ = ["RunError", "write"]
+__all__ = ["write"]

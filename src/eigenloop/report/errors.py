@@ -1,15 +1,12 @@
-"""The error of the report: a run folder that cannot be shown, and what to do about it."""
+"""A run folder that cannot be shown, and what to do about it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from eigenloop.training.errors import RunError
 
-class RunError(ValueError):
-    """A run folder cannot be read, or the page cannot be made from what was given."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
+__all__ = ["RunError", "damaged"]
 
 
 def damaged(path: Path, trouble: object, fix: str) -> RunError:

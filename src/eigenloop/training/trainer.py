@@ -47,6 +47,7 @@ class Trainer:
         self.task.prepare()
         self.per_epoch = self.task.steps_per_epoch(self.section.batch_size)
         self.steps = self._planned_steps()
+        self.baseline = self.task.baseline()
         self.net = build_network(config)
         self.optimizer = make_optimizer(config.optimizer, self.net, self.section.seed)
         self.schedule = Schedule(config.schedule)
@@ -82,6 +83,8 @@ class Trainer:
             with Interruption() as interruption:
                 status, reason = self._loop(interruption)
             return self._finish(status, reason)
+        except BrokenPipeError:  # whoever listens to the reporter is gone: nothing is wrong with the folder
+            raise
         except OSError as error:
             raise RunError(
                 f"{error.filename or self.folder.path} could not be written: {error.strerror or error}. Everything up "
@@ -135,7 +138,7 @@ class Trainer:
     def _reason_to_stop(self) -> tuple[str, str] | None:
         progress, section = self.progress, self.section
         if section.until is not None and "valid" in progress.latest:
-            wanted, reached = section.until * self.task.baseline()["loss"], progress.latest["valid"]["loss"]
+            wanted, reached = section.until * self.baseline["loss"], progress.latest["valid"]["loss"]
             if reached < wanted:
                 return "solved", f"validation loss {reached:.3g} is below {section.until:g} x baseline = {wanted:.3g}"
         if progress.step >= self.steps:
@@ -232,7 +235,7 @@ class Trainer:
                 parameters=count_parameters(self.net),
                 steps=self.steps,
                 done=self.progress.step,
-                baseline=self.task.baseline(),
+                baseline=self.baseline,
                 metric=self.task.metric,
             )
         )
