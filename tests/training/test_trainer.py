@@ -5,6 +5,8 @@ import json
 import math
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -385,6 +387,30 @@ def test_a_full_disk_costs_a_sentence_and_nothing_else(
     train(config, tmp_path / "whole")
     assert weights_of(tmp_path / "run", 9) == weights_of(tmp_path / "whole", 9)
     assert metrics_of(tmp_path / "run") == metrics_of(tmp_path / "whole")
+
+
+def test_the_system_refuses_to_write_a_checkpoint(tmp_path: Path) -> None:
+    """Real writes that fail: files may not grow beyond some bytes, which stops the second checkpoint's."""
+    config = small(model={"hidden_size": 30}, optimizer={"name": "adam"}, training={"steps": 9})
+    train(config, tmp_path / "whole")
+    first, second = (
+        max(path.stat().st_size for path in (tmp_path / f"whole/checkpoints/step-{step}").iterdir()) for step in (0, 9)
+    )
+    assert first < second  # Adam's moments come with the first step
+    (tmp_path / "config.yaml").write_text(config.as_yaml())
+    script = (
+        "import resource; from eigenloop.cli import main\n"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({second - 1}, resource.RLIM_INFINITY))\n"
+        f"main(['train', {str(tmp_path / 'config.yaml')!r}, '--out', {str(tmp_path / 'run')!r}])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "File too large" in done.stderr
+    assert "Everything up to step 0 is saved" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not list((tmp_path / "run").rglob("*.tmp"))
+    resume(tmp_path / "run")
+    assert weights_of(tmp_path / "run", 9) == weights_of(tmp_path / "whole", 9)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor
 
 
@@ -68,7 +68,9 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         real = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
         # A copy, because the format refuses memory that is shared or not in order.
         stored[name + _COMPLEX if tensor.is_complex() else name] = real.cpu().contiguous().clone()
-    save_file(stored, str(path), metadata={"format": "pt"} | {_SAME + name: other for name, other in same.items()})
+    header = {"format": "pt"} | {_SAME + name: other for name, other in same.items()}
+    # Not by the library's own way to a file, which hides the error of the system that it met.
+    path.write_bytes(save(stored, metadata=header))
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
