@@ -27,7 +27,14 @@ def settings(model: str, delay: int, seed: int, **training: Any) -> dict[str, An
     return {
         "task": {"name": "copying", "delay": delay, "valid_size": 500},
         "model": {"name": model},
-        "training": {"eval_every": 50, "eval_batch_size": 100, "log_every": 10, "seed": seed, **training},
+        "training": {
+            "batch_size": 20,
+            "eval_every": 50,
+            "eval_batch_size": 100,
+            "log_every": 10,
+            "seed": seed,
+            **training,
+        },
     }
 
 

@@ -144,6 +144,10 @@ MISTAKES = [
     (["report", "nowhere"], 1, "nowhere"),
     (["list", "modls"], 2, "did you mean 'models'"),
     (["bench", "--only", "99"], 2, "--only takes rows 1 to"),
+    (["train", "copying", "--model", "nnrnn", "--hidden-size", "7"], 2, "even"),
+    (["train", "copying", "--model", "scornn", "--device", "toaster"], 2, "training.device='toaster' is refused"),
+    (["train", "copying", "--model", "scornn", "--device", "meta"], 2, "training.device='meta' is refused"),
+    (["train", "copying", "--model", "scornn", *QUICK, "--out", "x" * 300], 1, "cannot be made: File name too long"),
 ]
 
 
@@ -170,10 +174,22 @@ def test_eval_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         assert said in capsys.readouterr().err
 
 
+def test_a_page_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("train", "copying", "--model", "scornn", *QUICK, "--out", "run", "--json") == 0
+    Path("file").touch()
+    assert call("report", "run", "--out", "file/report.html") == 1
+    assert "file/report.html cannot be written" in capsys.readouterr().err
+
+
+def test_a_pair_that_no_paper_has_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("train", "parenthesis", "--model", "nnrnn", "--length", "5", *QUICK[2:]) == 0
+    assert "no paper that we follow reports nnrnn on parenthesis" in capsys.readouterr().out
+
+
 def test_divergence_has_a_status(capsys: pytest.CaptureFixture[str]) -> None:
-    rates = ["--optimizer", "sgd", "--lr", "1e38", "--recurrent-lr", "1e38", "--out", "run"]
+    rates = ["--optimizer", "sgd", "--lr", "1e30", "--recurrent-lr", "1e30", "--out", "run"]
     assert call("train", "copying", "--model", "scornn", *QUICK, *rates) == 1
-    assert "The last good checkpoint is run/checkpoints/step-0" in capsys.readouterr().err
+    assert "The last good checkpoint is run/checkpoints/step-" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("kind", "names"), [("models", NAMES), ("tasks", TASKS), ("optimizers", ["adam", "projunn"])])

@@ -12,7 +12,7 @@ from training.small import small
 
 from eigenloop.models import NAMES
 from eigenloop.tasks import TASKS
-from eigenloop.training import ConfigError, make_config, read_settings
+from eigenloop.training import ConfigError, make_config, read_settings, train
 from eigenloop.training.keys import known_keys, set_value
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import OPTIMIZERS
@@ -34,6 +34,43 @@ def test_every_pair_has_settings_and_survives_yaml(task: str, model: str) -> Non
 @pytest.mark.parametrize("model", NAMES)
 def test_every_pair_makes_a_network(task: str, model: str) -> None:
     build_network(make_config({"task": {"name": task}, "model": {"name": model, "hidden_size": 8}}))
+
+
+def test_sizes_of_one_network_go_together() -> None:
+    """Words: three layers with dropout between, an embedding as wide as the last; or one layer, torch's, a complex one."""
+    words = {"name": "ptb-word"}
+    three = make_config({"task": words, "model": {"name": "ncgru"}})
+    assert three.network.hidden_size == (400, 1150, 400)
+    assert three.options["dropout"] == 0.4
+    assert three.options["negative"] == 50
+    other = make_config({"task": words, "model": {"name": "ncgru", "hidden_size": [30, 20]}})
+    assert other.options["dropout"] == 0.4
+    assert other.options["negative"] is None
+    assert other.network.embedding_size == 20
+    one = make_config({"task": words, "model": {"name": "ncgru", "hidden_size": 12}})
+    assert one.network.embedding_size == 12
+    assert "dropout" not in one.options
+    lstm = make_config({"task": words, "model": {"name": "lstm"}})
+    assert lstm.options["num_layers"] == 3
+    assert "locked_dropout" not in lstm.options
+    assert make_config({"task": words, "model": {"name": "projunn"}}).optimizer["name"] == "projunn"
+    full = make_config({"task": words, "model": {"name": "urnn-full"}})
+    assert full.optimizer["name"] == "unitary-cayley"
+    assert full.network.hidden_size == 400
+    assert not full.network.tied
+
+
+@pytest.mark.parametrize("model", NAMES)
+def test_every_model_trains_on_words(model: str, tmp_path: Path) -> None:
+    folder = tmp_path / "ptb"
+    folder.mkdir()
+    for part in ("train", "valid", "test"):
+        (folder / f"ptb.{part}.txt").write_text(" the cat sat on the mat \n a dog did not \n" * 30)
+    task = {"name": "ptb-word", "bptt": 5, "eval_streams": 2, "verify": False, "data_dir": str(tmp_path)}
+    config = make_config(
+        {"task": task, "model": {"name": model, "hidden_size": 8}, "training": {"steps": 2, "batch_size": 3}}
+    )
+    assert train(config, tmp_path / "run")["test"]["perplexity"] > 1
 
 
 #: Parameter counts that the papers' tables have (section 3 of the facts).
@@ -102,7 +139,19 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"task": {"name": "copying", "delay": 0}}, "delay must be at least 1"),
     ({"model": {"name": "scornn", "embedding_size": 4}}, "copying has none"),
     ({"model": {"name": "scornn", "tied": True}}, "set model.embedding_size"),
-    ({"task": {"name": "pmnist", "split": "60k"}, "training": {"until": 0.1}}, "no validation part"),
+    (
+        {"task": {"name": "pmnist", "split": "60k"}, "training": {"until": 0.1}},
+        "training.until looks at the validation",
+    ),
+    ({"task": {"name": "pmnist", "split": "60k"}, "training": {"patience": 1}}, "training.patience looks at"),
+    ({"task": {"name": "pmnist", "split": "60k"}, "schedule": {"name": "plateau"}}, "schedule.name=plateau looks at"),
+    ({"task": {"name": "pmnist"}, "training": {"epochs": float("inf")}}, "training.epochs=inf is refused"),
+    ({"optimizer": {"lr": 1e38}}, "from 0 to 1e+30"),
+    ({"optimizer": {"weight_decay": -1}}, "optimizer.weight_decay=-1.0 is refused"),
+    ({"model": {"name": "scornn", "bias": "foo"}}, "model.bias='foo' is refused"),
+    ({"model": {"name": "nnrnn", "delta": "abc"}}, "model.delta='abc' is refused"),
+    ({"model": {"name": "scornn", "init": 3}}, "model.init=3 is refused"),
+    ({"training": {"threads": 100000}}, "training.threads=100000 is refused"),
     ({"training": None, "task": []}, "section task is a mapping"),
 ]
 
@@ -141,6 +190,7 @@ def test_networks_that_cannot_be_built_get_a_sentence(changes: dict[str, Any], m
     ("assignment", "place", "value"),
     [
         ("lr=1e-3", ("optimizer", "lr"), 0.001),
+        ("decay=0.5", ("optimizer", "decay"), 0.5),
         ("negative=5", ("model", "negative"), 5),
         ("delay=7", ("task", "delay"), 7),
         ("training.clip_norm=1", ("training", "clip_norm"), 1),
@@ -154,6 +204,15 @@ def test_set(assignment: str, place: tuple[str, str], value: Any) -> None:
     settings: dict[str, Any] = {"task": {"name": "copying"}, "model": {"name": "scornn"}}
     set_value(settings, assignment)
     assert settings[place[0]][place[1]] == value
+
+
+def test_set_knows_the_optimizer_that_will_be_used() -> None:
+    settings: dict[str, Any] = {"task": {"name": "ptb-char"}, "model": {"name": "nnrnn"}, "training": None}
+    set_value(settings, "betas=[0.1, 0.9]")
+    set_value(settings, "clip_norm=3")
+    config = make_config(settings)
+    assert config.optimizer["betas"] == [0.1, 0.9]
+    assert config.training.clip_norm == 3
 
 
 @pytest.mark.parametrize(

@@ -157,12 +157,16 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     assert_equal(tmp_path / "run", tmp_path / "whole", 9)
 
 
-def test_more_steps_than_were_planned(tmp_path: Path) -> None:
-    config = small(training={"steps": 6})
-    train(config, tmp_path / "run")
+@pytest.mark.parametrize("first", [6, 7])
+def test_more_steps_than_were_planned(first: int, tmp_path: Path) -> None:
+    """The evaluation that ends the shorter run, off the beat, leaves rates and patience alone."""
+    plateau = {"name": "plateau", "factor": 0.5}
+    train(small(schedule=plateau, training={"steps": first}), tmp_path / "run")
     assert resume(tmp_path / "run", {"training": {"steps": 12}})["steps"] == 12
-    train(small(training={"steps": 12}), tmp_path / "whole")
-    assert_equal(tmp_path / "run", tmp_path / "whole", 12)
+    train(small(schedule=plateau, training={"steps": 12}), tmp_path / "whole")
+    assert weights_of(tmp_path / "run", 12) == weights_of(tmp_path / "whole", 12)
+    if first == 6:
+        assert_equal(tmp_path / "run", tmp_path / "whole", 12)
 
 
 def test_the_same_data_in_any_order() -> None:

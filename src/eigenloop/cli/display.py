@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -11,6 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 from eigenloop.training.reporter import Beginning, Reporter
+from eigenloop.training.run_folder import json_line
 
 
 class Display(Reporter, Protocol):
@@ -55,7 +55,7 @@ class JSONLines:
 
     @staticmethod
     def _print(record: Mapping[str, Any]) -> None:
-        print(json.dumps(record), flush=True)
+        print(json_line(record), flush=True)
 
 
 class Lines:

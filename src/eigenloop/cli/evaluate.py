@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json as json_text
 from pathlib import Path
 from typing import Annotated, Any
@@ -20,6 +19,7 @@ def evaluate(
     checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
     batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
     speech: Annotated[bool, typer.Option("--speech", help="Of timit: resynthesise and measure the sound too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -29,12 +29,9 @@ def evaluate(
     """
     if checkpoint not in ("best", "last") and not checkpoint.isdecimal():
         raise ConfigError(f"--checkpoint is best, last or a step, got {checkpoint!r}")
-    net, config, step = load_run(run, int(checkpoint) if checkpoint.isdecimal() else checkpoint)
+    which = int(checkpoint) if checkpoint.isdecimal() else checkpoint
+    net, config, step = load_run(run, which, data_dir=data_dir, device=device)
     task = config.task
-    if data_dir is not None:
-        if not hasattr(task, "data_dir"):
-            raise ConfigError(f"{task.name} reads no files: leave out --data-dir")
-        task = dataclasses.replace(task, data_dir=data_dir)  # type: ignore[type-var]
     if split is not None and split not in task.splits:
         raise ConfigError(f"{task.name} has no part {split!r}: choose {' or '.join(task.splits)}")
     if speech and not isinstance(task, TIMIT):

@@ -41,7 +41,8 @@ def show(
 
 
 def _short(value: Any) -> str:
-    return "none" if value is None else str(value)
+    """Return a value as ``--set`` takes it."""
+    return value if isinstance(value, str) else json_text.dumps(value)
 
 
 def _first_sentence(documented: Any) -> str:

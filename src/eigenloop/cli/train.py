@@ -60,7 +60,11 @@ def train(
         eigenloop train --out runs/pmnist --resume
     """
     given: dict[str, dict[str, Any]] = {
-        "task": {"delay": delay, "length": length, "data_dir": None if data_dir is None else str(data_dir)},
+        "task": {
+            "delay": delay,
+            "length": length,
+            "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
+        },
         "model": {"name": model, "hidden_size": hidden_size},
         "optimizer": {"name": optimizer, "lr": lr, "recurrent_lr": recurrent_lr},
         "training": {

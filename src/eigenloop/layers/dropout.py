@@ -5,6 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from eigenloop import dtypes
+
 
 def locked_dropout(x: Tensor, p: float, time: int | None) -> Tensor:
     """Drop features with probability p, the same at every index of dimension `time`; scale up what is left.
@@ -16,4 +18,5 @@ def locked_dropout(x: Tensor, p: float, time: int | None) -> Tensor:
     if p == 1:
         return torch.zeros_like(x)
     shape = [1 if dimension == time else size for dimension, size in enumerate(x.shape)]
-    return x * x.new_empty(shape).bernoulli_(1 - p).div_(1 - p)
+    mask = torch.empty(shape, dtype=dtypes.real(x.dtype), device=x.device).bernoulli_(1 - p).div_(1 - p)
+    return x * mask

@@ -57,8 +57,11 @@ def write(runs: Sequence[Path], out: Path) -> Path:
     if out.is_dir():
         raise RunError(f"{out} is a folder: give the file to write, for example {out / 'report.html'}")
     page = render([Path(run) for run in runs])
-    out.parent.mkdir(parents=True, exist_ok=True)
-    atomic.write_text(out, page)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(out, page)
+    except OSError as error:
+        raise RunError(f"{out} cannot be written: {error.strerror or error}") from error
     return out
 
 

@@ -57,7 +57,7 @@ def remove_leftovers(folder: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Wait until a file's content is on the disk."""
-    with path.open("rb") as file:
+    with path.open("r+b") as file:  # not every system lets a file be synced that is open for reading
         os.fsync(file.fileno())
 
 

@@ -7,7 +7,9 @@ of the task, the model, the optimizer and the loop, so that a configuration in a
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
+import operator
 import types
 import typing
 from collections.abc import Mapping
@@ -15,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
@@ -23,15 +26,17 @@ from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers, yaml_text
 from eigenloop.training.errors import ConfigError, unknown_name
 from eigenloop.training.keys import (
-    SECTIONS,
     checked_sections,
     chosen_names,
     layer_options,
     refuse_unknown,
     task_options,
 )
-from eigenloop.training.published import PARTS_OF_SIZE, settings_for
+from eigenloop.training.published import SECTIONS, published_settings
 from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
+
+#: Larger rates overflow float32 before they are used.
+_LARGEST_RATE = 1e30
 
 
 @dataclass(frozen=True)
@@ -78,7 +83,7 @@ def make_config(settings: Mapping[str, Any]) -> Config:
     (200, 190, 0.0001)
     """
     given = checked_sections(settings)
-    merged = _published(*chosen_names(given), given)
+    merged = published_settings(*chosen_names(given), given)
     for section in SECTIONS:
         merged[section] |= given[section]
     config = Config(
@@ -91,31 +96,6 @@ def make_config(settings: Mapping[str, Any]) -> Config:
     )
     _check_together(config)
     return config
-
-
-def _published(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Put the papers' settings together, without those that make no sense beside what is given."""
-    merged: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
-    chosen = given["optimizer"].get("name")
-    for table in settings_for(task, model):
-        for section, values in table.items():
-            if section == "optimizer":
-                # Rates and options belong to the optimizer they were published with.
-                if chosen not in (None, values.get("name", merged["optimizer"].get("name"))):
-                    continue
-                if values.get("name", merged["optimizer"].get("name")) != merged["optimizer"].get("name"):
-                    merged["optimizer"] = {}
-            merged[section] |= values
-    network, training = merged["model"], merged["training"]
-    if given["model"].get("hidden_size", network.get("hidden_size")) != network.get("hidden_size"):
-        merged["model"] = network = {key: value for key, value in network.items() if key not in PARTS_OF_SIZE}
-    if model in ("lstm", "gru"):  # torch's own have neither sizes for each layer nor locked dropout
-        network.pop("locked_dropout", None)
-        if isinstance(network.get("hidden_size"), list):
-            network |= {"hidden_size": network["hidden_size"][0], "num_layers": len(network["hidden_size"])}
-    if {"steps", "epochs"} & given["training"].keys():
-        merged["training"] = {key: value for key, value in training.items() if key not in ("steps", "epochs")}
-    return merged
 
 
 def read_settings(path: Path) -> dict[str, Any]:
@@ -154,19 +134,20 @@ def _task(values: Mapping[str, Any]) -> Task:
     kind = TASKS[values["name"]]
     refuse_unknown("task", values, ["name", *task_options(kind)], f"task {kind.name}")
     hints = typing.get_type_hints(kind)
-    converted = {}
-    for key, value in values.items():
-        if key == "name":
-            continue
-        try:
-            converted[key] = TypeAdapter(hints[key]).validate_python(value)
-        except ValidationError as error:
-            problem = error.errors()[0]["msg"]
-            raise ConfigError(f"task.{key}={value!r} is refused: {problem[0].lower()}{problem[1:]}") from error
+    converted = {key: _as(f"task.{key}", value, hints[key]) for key, value in values.items() if key != "name"}
     try:
         return kind(**converted)
     except ValueError as error:
         raise ConfigError(f"task {kind.name}: {error}") from error
+
+
+def _as(place: str, value: Any, kind: Any) -> Any:
+    """Check and convert a value by a type annotation."""
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        problem = error.errors()[0]["msg"]
+        raise ConfigError(f"{place}={value!r} is refused: {problem[0].lower()}{problem[1:]}") from error
 
 
 def _network(values: Mapping[str, Any]) -> NetworkSection:
@@ -180,14 +161,24 @@ def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
     model = values["name"]
     known = layer_options(model)
     refuse_unknown("model", values, [*NetworkSection.model_fields, *known], f"model {model}")
-    recipe, _ = RECIPES[model]
+    recipe, layer = RECIPES[model]
+    hints = typing.get_type_hints(layer.__init__) | typing.get_type_hints(recipe)
     defaults = {
         name: list(p.default) if isinstance(p.default, tuple) else p.default
         for name, p in inspect.signature(recipe).parameters.items()
         if name in known and p.default is not p.empty
     }
-    chosen = defaults | {key: value for key, value in values.items() if key in known}
+    given = {
+        key: _as(f"model.{key}", value, _plain(hints.get(key, Any))) for key, value in values.items() if key in known
+    }
+    chosen = defaults | given
     return {key: chosen[key] for key in known if key in chosen}
+
+
+def _plain(hint: Any) -> Any:
+    """Return an annotation without what a file cannot hold: a start is a name there, not a tensor."""
+    parts = [part for part in typing.get_args(hint) if part is not torch.Tensor]
+    return hint if torch.Tensor not in typing.get_args(hint) else functools.reduce(operator.or_, parts)
 
 
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,15 +191,21 @@ def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
     refuse_unknown("optimizer", values, ["name", "lr", "recurrent_lr", *defaults], f"optimizer {name}")
     lr = _rate("lr", values.get("lr", 1e-3))
     slow = values.get("recurrent_lr")
-    result = {"name": name, "lr": lr, "recurrent_lr": lr / 10 if slow is None else _rate("recurrent_lr", slow)}
+    result: dict[str, Any] = {
+        "name": name,
+        "lr": lr,
+        "recurrent_lr": lr / 10 if slow is None else _rate("recurrent_lr", slow),
+    }
     for key, default in defaults.items():
         result[key] = _like(f"optimizer.{key}", values.get(key, default), default)
+    if not result.get("weight_decay", 0) >= 0:
+        raise ConfigError(f"optimizer.weight_decay={result['weight_decay']} is refused: it must not be negative")
     return result
 
 
 def _rate(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-        raise ConfigError(f"optimizer.{name}={value!r} is refused: it is a number that is not negative")
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST_RATE:
+        raise ConfigError(f"optimizer.{name}={value!r} is refused: it is a number from 0 to {_LARGEST_RATE:g}")
     return float(value)
 
 
@@ -219,10 +216,7 @@ def _like(name: str, value: Any, default: Any) -> Any:
         wanted = types.GenericAlias(list, (float,))
     elif wanted is int and name != "optimizer.rank":
         wanted = float  # torch writes some defaults, momentum's for one, as 0
-    try:
-        converted = TypeAdapter(wanted).validate_python(value)
-    except ValidationError as error:
-        raise ConfigError(f"{name}={value!r} is refused: {error.errors()[0]['msg'].lower()}") from error
+    converted = _as(name, value, wanted)
     if isinstance(default, list) and len(converted) != len(default):
         raise ConfigError(f"{name}={value!r} is refused: it has {len(default)} entries")
     return converted
@@ -236,8 +230,14 @@ def _check_together(config: Config) -> None:
         raise ConfigError("model.tied and model.embedding_dropout need an embedding: set model.embedding_size")
     if (training.steps is None) == (training.epochs is None):
         raise ConfigError("training.steps and training.epochs exclude each other: set one of them")
-    if training.until is not None and "valid" not in task.splits:
-        raise ConfigError("training.until looks at the validation loss, and this task has no validation part")
+    if "valid" not in task.splits:
+        used = {"training.until": training.until, "training.patience": training.patience}
+        used["schedule.name=plateau"] = True if config.schedule.name == "plateau" else None
+        for setting, value in used.items():
+            if value is not None:
+                raise ConfigError(
+                    f"{setting} looks at the validation part, and {task.name} has none with these options"
+                )
     counted = task.steps_per_epoch(training.batch_size) if not _reads_files(task) else 1
     if counted is None:
         if training.epochs is not None:
@@ -247,6 +247,13 @@ def _check_together(config: Config) -> None:
             )
         if config.schedule.name == "factor" and config.schedule.unit == "epoch":
             raise ConfigError(f"{task.name} draws fresh data and has no epochs: set schedule.unit=step")
+
+
+def with_data_dir(config: Config, data_dir: Path) -> Config:
+    """Return the configuration with another folder of data."""
+    if not _reads_files(config.task):
+        raise ConfigError(f"{config.task.name} reads no files: leave out --data-dir")
+    return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 
 def _reads_files(task: Task) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+import torch
+
 
 class ConfigError(ValueError):
     """A setting has a name or a value that is not known."""
@@ -16,6 +18,11 @@ class RunError(RuntimeError):
 
 class DivergedError(RuntimeError):
     """The training reached NaN or inf."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error says that there is no memory left; torch has no class of its own for that on the CPU."""
+    return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error)
 
 
 def unknown_name(what: str, name: object, known: Iterable[str], known_are: str) -> ConfigError:

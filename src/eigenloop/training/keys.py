@@ -14,10 +14,8 @@ from eigenloop.tasks import TASKS, Task
 from eigenloop.training import yaml_text
 from eigenloop.training.errors import ConfigError, unknown_name
 from eigenloop.training.optimizers import OPTIMIZERS
-from eigenloop.training.published import settings_for
+from eigenloop.training.published import SECTIONS, published_settings
 from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
-
-SECTIONS = ("task", "model", "optimizer", "schedule", "training")
 
 #: Decided by the task, the trainer or the seed; or no plain value.
 _NOT_SETTABLE = ("generator", "batch_first", "dtype", "device", "bidirectional", "orthogonal")
@@ -39,16 +37,14 @@ def set_value(settings: dict[str, Any], assignment: str) -> None:
     except (yaml.YAMLError, ValueError) as error:
         raise ConfigError(f"the value of {assignment!r} is not YAML: {' '.join(str(error).split())[:200]}") from error
     section, name = _place(settings, key.strip())
-    settings.setdefault(section, {})[name] = value
+    settings[section] = {**(settings.get(section) or {}), name: value}
 
 
 def known_keys(settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the keys of every section, as far as task, model and optimizer are known."""
     given = checked_sections(settings)
     task, model = chosen_names(given)
-    named = given["optimizer"].get("name")
-    if named is None:
-        named = next(t["optimizer"]["name"] for t in settings_for(task, model) if "name" in t.get("optimizer", {}))
+    named = given["optimizer"].get("name") or published_settings(task, model, given)["optimizer"]["name"]
     if named not in OPTIMIZERS:
         raise unknown_name("optimizer", named, OPTIMIZERS, f"The optimizers are {', '.join(OPTIMIZERS)}")
     return {

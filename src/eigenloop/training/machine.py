@@ -38,9 +38,7 @@ def commit() -> str | None:
     here = Path(eigenloop.__file__).parent
     try:
         # A checkout of something else around an installed package says nothing about the package.
-        known = _git(here, "ls-files", "--error-unmatch", "__init__.py")
-        if not known:
-            return None
+        _git(here, "ls-files", "--error-unmatch", "__init__.py")
         return _git(here, "rev-parse", "--short=12", "HEAD") + (
             "+" if _git(here, "status", "--porcelain", "-uno") else ""
         )

@@ -11,26 +11,39 @@ from eigenloop.matrices import Matrix
 from eigenloop.optim.projected import ProjectedOptimizer
 from eigenloop.readout import Model
 from eigenloop.training.config import Config
-from eigenloop.training.errors import ConfigError
+from eigenloop.training.errors import ConfigError, is_out_of_memory
 from eigenloop.training.optimizers import OPTIMIZERS
 
 
 def build_network(config: Config) -> Model:
-    """Make the network; its draws depend on the seed of the configuration only."""
-    task, network = config.task, config.network
-    dtype = getattr(torch, config.training.dtype)
-    generator = torch.Generator().manual_seed(config.training.seed)
-    torch.manual_seed(config.training.seed)
-    embedded = network.embedding_size is not None
-    input_size = network.embedding_size if network.embedding_size is not None else task.input_size
-    options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
-    hidden = network.hidden_size if isinstance(network.hidden_size, int) else tuple(network.hidden_size)
+    """Make the network; its draws depend on the seed of the configuration only, and leave torch's generator alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(config.training.seed)
+        net = _built(config)
+    _check_projected(net, config.optimizer["name"], config.network.name)
     try:
-        layer = models.build(network.name, input_size, hidden, generator=generator, **options, dtype=dtype)
-        net = Model(
-            layer,
-            task.output_size,
-            embedding=task.input_size if embedded else None,
+        net = net.to(config.training.device)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        problem = str(error).splitlines()[0]
+        raise ConfigError(f"training.device={config.training.device!r} is refused: {problem}") from error
+    if net.readout.weight.is_meta:
+        raise ConfigError("training.device='meta' is refused: nothing can be trained without data")
+    return net
+
+
+def _built(config: Config) -> Model:
+    task, network = config.task, config.network
+    input_size = network.embedding_size if network.embedding_size is not None else task.input_size
+    tokens = task.input_size if network.embedding_size is not None else None
+    output_size = task.output_size
+    options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
+    options["dtype"] = getattr(torch, config.training.dtype)
+    options["generator"] = torch.Generator().manual_seed(config.training.seed)
+    try:
+        return Model(
+            models.build(network.name, input_size, network.hidden_size, **options),
+            output_size,
+            embedding=tokens,
             tied=network.tied,
             last=task.last,
             embedding_dropout=network.embedding_dropout,
@@ -39,12 +52,10 @@ def build_network(config: Config) -> Model:
         )
     except (TypeError, ValueError) as error:
         raise ConfigError(f"model {network.name}: {error}") from error
-    _check_projected(net, config.optimizer["name"], network.name)
-    try:
-        return net.to(config.training.device)
-    except (RuntimeError, AssertionError) as error:
-        problem = str(error).splitlines()[0]
-        raise ConfigError(f"training.device={config.training.device!r} is refused: {problem}") from error
+    except (RuntimeError, MemoryError) as error:
+        if is_out_of_memory(error):
+            raise ConfigError(f"model {network.name} of size {network.hidden_size} does not fit into memory") from error
+        raise
 
 
 def _check_projected(net: Model, optimizer: str, model: str) -> None:

@@ -98,14 +98,23 @@ class Processes:
 @contextmanager
 def joined(device: str) -> Iterator[Processes]:
     """Join the processes that torchrun started, if it did and the caller has not joined them already."""
+    if dist.is_initialized():
+        yield Processes(dist.get_rank(), dist.get_world_size())
+        return
     count = int(os.environ.get("WORLD_SIZE", "1"))
     if count == 1:
         yield Processes()
         return
-    if dist.is_initialized():
-        yield Processes(dist.get_rank(), dist.get_world_size())
-        return
-    dist.init_process_group("nccl" if device.startswith("cuda") else "gloo")
+    on_cuda = device.startswith("cuda")
+    if on_cuda:
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    try:
+        # Numbers and states are exchanged on the CPU, gradients where the network is.
+        dist.init_process_group("cpu:gloo,cuda:nccl" if on_cuda else "gloo")
+    except ValueError as error:
+        raise RunError(
+            f"WORLD_SIZE is {count}, but the processes cannot be joined ({error}): start with torchrun"
+        ) from error
     try:
         yield Processes(dist.get_rank(), count)
     finally:

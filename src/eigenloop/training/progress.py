@@ -22,6 +22,7 @@ class Progress:
         window: loss and measures of this process since the last line of metrics.
         norm: of the last gradient.
         latest: the latest evaluation of every part.
+        evaluated: the step of that evaluation.
     """
 
     step: int = 0
@@ -32,6 +33,7 @@ class Progress:
     window: Tally = field(default_factory=Tally)
     norm: float = 0.0
     latest: dict[str, dict[str, float]] = field(default_factory=dict)
+    evaluated: int = 0
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps; windows are kept apart, because each process has its own."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
-from eigenloop.training import atomic, yaml_text
+from eigenloop.training import atomic
 from eigenloop.training.config import Config, make_config, read_settings
 from eigenloop.training.errors import RunError
 
@@ -37,17 +38,22 @@ class RunFolder:
         return self.path / "checkpoints"
 
     def create(self, config: Config) -> None:
-        """Make the folder with its configuration; refuse one that holds anything."""
-        if self.path.exists() and (not self.path.is_dir() or any(self.path.iterdir())):
-            raise RunError(
-                f"{self.path} is there already: continue that run with --resume, or choose another folder with --out"
-            )
+        """Make the folder with its configuration; refuse one that holds anything but what a killed start left."""
         try:
+            if self.path.exists() and (not self.path.is_dir() or not self._barely_begun()):
+                raise RunError(
+                    f"{self.path} is there already: continue that run with --resume, or choose another --out"
+                )
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             self._hold()
-            atomic.write_text(self.path / "config.yaml", config.as_yaml())
+            self.write_config(config)
         except OSError as error:
             raise RunError(f"the run folder {self.path} cannot be made: {error.strerror or error}") from error
+
+    def _barely_begun(self) -> bool:
+        """Whether the folder is empty, or a run was killed in it before it had written its configuration."""
+        names = [entry.name for entry in self.path.iterdir() if not entry.name.endswith(".tmp")]
+        return set(names) <= {".lock", "checkpoints"} and not any(self.checkpoints.glob("*"))
 
     def stored(self) -> Config:
         """Return the configuration of a folder that is there."""
@@ -91,7 +97,7 @@ class RunFolder:
         """Add a line of metrics."""
         if self._metrics is None:
             self._metrics = (self.path / "metrics.jsonl").open("ab", buffering=0)
-        self._metrics.write(json.dumps(record).encode() + b"\n")
+        self._metrics.write(json_line(record).encode() + b"\n")
 
     def metrics_size(self) -> int:
         """Return the size of metrics.jsonl, once all of it is on the disk."""
@@ -105,11 +111,11 @@ class RunFolder:
 
     def write_config(self, config: Config) -> None:
         """Replace config.yaml."""
-        atomic.write_text(self.path / "config.yaml", yaml_text.dump(config.as_dict()))
+        atomic.write_text(self.path / "config.yaml", config.as_yaml())
 
     def write_json(self, name: str, value: Any) -> None:
         """Replace a JSON file."""
-        atomic.write_text(self.path / name, json.dumps(value, indent=2) + "\n")
+        atomic.write_text(self.path / name, json.dumps(finite(value), indent=2) + "\n")
 
     def read_json(self, name: str) -> Any:
         """Read a JSON file; None if there is none or it is damaged."""
@@ -124,3 +130,21 @@ class RunFolder:
             if file is not None:
                 file.close()
         self._metrics = self._lock = None
+
+
+def finite(value: Any) -> Any:
+    """Return nested values with null for NaN and inf, which JSON does not have."""
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def json_line(value: Any) -> str:
+    """Return a value as one line of JSON.
+
+    >>> json_line({"loss": float("inf")})
+    '{"loss": null}'
+    """
+    return json.dumps(finite(value))

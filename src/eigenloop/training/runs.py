@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from eigenloop.readout import Model
 from eigenloop.training import checkpoint
-from eigenloop.training.config import Config, make_config, read_settings
+from eigenloop.training.config import Config, make_config, read_settings, with_data_dir
 from eigenloop.training.errors import ConfigError, RunError
+from eigenloop.training.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
 from eigenloop.training.reporter import Reporter, Silent
@@ -28,7 +33,10 @@ _MAY_CHANGE = (
     "training.log_every",
     "training.checkpoint_seconds",
     "training.tensorboard",
+    "training.device",
 )
+#: What may change too where the training reached NaN: a departure from the run as it was planned, and the only way on.
+_AFTER_DIVERGENCE = ("optimizer.lr", "optimizer.recurrent_lr", "training.clip_norm", "training.clip_value")
 
 
 def train(config: Config, out: Path | str | None = None, reporter: Reporter | None = None) -> dict[str, Any]:
@@ -44,15 +52,15 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
     ...     train(config, folder)["status"]
     'finished'
     """
-    with joined(config.training.device) as processes:
-        config.task.prepare()
+    with joined(config.training.device) as processes, _left_as_it_was():
         path = Path(processes.told(str(out if out is not None else _free_folder(config))))
         folder = RunFolder(path)
         try:
+            trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
             if processes.first:
                 folder.create(config)
             processes.wait()
-            return Trainer(config, folder, _told_by_first(reporter, processes), processes).run()
+            return trainer.run()
         finally:
             folder.close()
 
@@ -62,18 +70,28 @@ def resume(
 ) -> dict[str, Any]:
     """Go on with the run in a folder, with settings that may change changed; return the summary."""
     folder = RunFolder(Path(out))
-    stored = folder.stored()
-    config = changed(stored, changes or {})
-    with joined(config.training.device) as processes:
+    diverged = (folder.read_json("summary.json") or {}).get("status") == "diverged"
+    config = changed(folder.stored(), changes or {}, _MAY_CHANGE + (_AFTER_DIVERGENCE if diverged else ()))
+    with joined(config.training.device) as processes, _left_as_it_was():
         try:
+            trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
             if processes.first:
                 folder.open()
-                if config != stored:
-                    folder.write_config(config)
             processes.wait()
-            return Trainer(config, folder, _told_by_first(reporter, processes), processes).run(resume=True)
+            return trainer.run(resume=True)
         finally:
             folder.close()
+
+
+@contextmanager
+def _left_as_it_was() -> Iterator[None]:
+    """Give torch's generator and number of threads back to the caller as they were."""
+    random, threads = torch.get_rng_state(), torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(random)
+        torch.set_num_threads(threads)
 
 
 def _told_by_first(reporter: Reporter | None, processes: Processes) -> Reporter:
@@ -87,15 +105,17 @@ def _free_folder(config: Config) -> Path:
     return next(path for path in (Path("runs") / name for name in numbered) if not path.exists())
 
 
-def changed(config: Config, changes: Mapping[str, Any]) -> Config:
+def changed(config: Config, changes: Mapping[str, Any], may_change: Collection[str]) -> Config:
     """Return a stored configuration with other settings; refuse those that would make it another run."""
     wanted = config.as_dict()
-    for section, values in changes.items():
-        for key, value in (values or {}).items():
-            before = wanted.get(section, {}).get(key)
+    known = known_keys(wanted)
+    for section, values in checked_sections(changes).items():
+        refuse_unknown(section, values, known[section], f"this run's section {section}")
+        for key, value in values.items():
+            before = wanted[section].get(key)
             if before == value:
                 continue
-            if f"{section}.{key}" not in _MAY_CHANGE:
+            if f"{section}.{key}" not in may_change:
                 raise ConfigError(
                     f"{section}.{key} is {before!r} in this run and cannot become {value!r} when it goes on: leave it "
                     "out, or start another run"
@@ -107,17 +127,36 @@ def changed(config: Config, changes: Mapping[str, Any]) -> Config:
     return make_config(wanted)
 
 
-def load_run(folder: Path | str, which: str | int = "best") -> tuple[Model, Config, int]:
+def load_run(
+    folder: Path | str, which: str | int = "best", *, data_dir: Path | None = None, device: str | None = None
+) -> tuple[Model, Config, int]:
     """Return the network of a run, its configuration, and the step it is from.
 
     Args:
         folder: the run's folder.
         which: ``"best"``, ``"last"`` or a step; the last where nothing was chosen.
+        data_dir: where the data are now, if they have moved.
+        device: where the network shall be, if not where it was trained.
     """
     path = Path(folder)
     if not (path / "config.yaml").is_file():
         raise RunError(f"{path} is not the folder of a run: it holds no config.yaml")
     config = make_config(read_settings(path / "config.yaml"))
+    if data_dir is not None:
+        config = with_data_dir(config, data_dir)
+    if device is not None:
+        config = dataclasses.replace(config, training=config.training.model_copy(update={"device": device}))
+    step, kept = _chosen(path, which)
+    net = build_network(config)
+    try:
+        net.load_state_dict(kept.weights)
+    except RuntimeError as error:
+        raise RunError(f"the weights of step {step} do not fit {path / 'config.yaml'}, which was changed") from error
+    return net.eval(), config, step
+
+
+def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:
+    """Read the checkpoint that is asked for."""
     checkpoints = path / "checkpoints"
     try:
         found = checkpoint.newest(checkpoints)
@@ -127,13 +166,11 @@ def load_run(folder: Path | str, which: str | int = "best") -> tuple[Model, Conf
         if which == "best":
             best = kept.state["progress"]["best"]
             which = step if best is None else int(best["step"])
-        if which != "last" and which != step:
-            if which not in checkpoint.steps_in(checkpoints):
-                steps = ", ".join(map(str, checkpoint.steps_in(checkpoints)))
-                raise RunError(f"{path} has no checkpoint of step {which}: there are best, last, {steps}")
-            step, kept = int(which), checkpoint.load(checkpoints, int(which))
+        if which in ("last", step):
+            return step, kept
+        if which not in checkpoint.steps_in(checkpoints):
+            steps = ", ".join(map(str, checkpoint.steps_in(checkpoints)))
+            raise RunError(f"{path} has no checkpoint of step {which}: there are best, last, {steps}")
+        return int(which), checkpoint.load(checkpoints, int(which))
     except checkpoint.DamagedError as error:
         raise RunError(str(error)) from error
-    net = build_network(config)
-    net.load_state_dict(kept.weights)
-    return net.eval(), config, step

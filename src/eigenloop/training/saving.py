@@ -9,7 +9,7 @@ import torch
 from eigenloop.readout import Model
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, states
-from eigenloop.training.errors import RunError
+from eigenloop.training.errors import DivergedError, RunError
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
 from eigenloop.training.reporter import Reporter
@@ -47,9 +47,15 @@ class Saver:
         return max(checkpoint.steps_in(self.folder.checkpoints), default=0)
 
     def save(self, progress: Progress) -> None:
-        """Write a checkpoint, and remove those that are no longer needed: the first, best and last two stay."""
+        """Write a checkpoint, and remove those that are no longer needed: the first, best and last two stay.
+
+        Raises:
+            DivergedError: the last step made a weight NaN or inf; the checkpoints before stay as they are.
+        """
+        if not all(torch.isfinite(tensor).all() for tensor in self.net.state_dict().values()):
+            raise DivergedError("the weights hold NaN or inf")
         self.processes.check_equal(self.net, progress.step)
-        random = self.processes.gathered(torch.get_rng_state())
+        random = [self.processes.gathered(state) for state in self._random_states()]
         carried = states.gathered(self.updater.carried, self.processes)
         entries = progress.window.items()
         sums = torch.tensor([entries[name] for name in entries], dtype=torch.float64).reshape(-1, 2)
@@ -94,15 +100,40 @@ class Saver:
             checkpoint.set_aside(self.folder.checkpoints, step)
         rank = self.processes.rank
         torch.set_num_threads(state["threads"])
-        self.net.load_state_dict(kept.weights)
-        self.optimizer.load_state_dict(state["optimizer"])
+        self._load(step, kept)
         self.schedule.restore(state["schedule"])
-        torch.set_rng_state(state["random"][rank])
+        self._set_random_states([everyones[rank] for everyones in state["random"]])
         device = self.net.readout.weight.device
         self.updater.carried = [states.moved(part, device) for part in state["carried"][rank]]
         window = zip(state["window"]["names"], state["window"]["sums"][rank].tolist(), strict=True)
         self._set_back(state["metrics_size"])
         return Progress(**state["progress"], window=Tally(**{name: (entry[0], entry[1]) for name, entry in window}))
+
+    def _load(self, step: int, kept: checkpoint.Checkpoint) -> None:
+        """Load weights and optimizer; the rates are those of the configuration, which may be lowered."""
+        rates = [group["initial_lr"] for group in self.optimizer.param_groups]
+        try:
+            self.net.load_state_dict(kept.weights)
+            self.optimizer.load_state_dict(kept.state["optimizer"])
+        except (RuntimeError, ValueError) as error:
+            raise RunError(
+                f"{checkpoint.folder_of(self.folder.checkpoints, step)} does not fit the network of "
+                f"{self.folder.path / 'config.yaml'}, which was changed: restore it, or start another run"
+            ) from error
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            group["initial_lr"] = rate
+
+    def _random_states(self) -> list[torch.Tensor]:
+        """Return the state of torch's generator, and of the device's if that has its own."""
+        device = self.net.readout.weight.device
+        own = [torch.get_device_module(device).get_rng_state(device)] if device.type != "cpu" else []
+        return [torch.get_rng_state(), *own]
+
+    def _set_random_states(self, states: list[torch.Tensor]) -> None:
+        device = self.net.readout.weight.device
+        torch.set_rng_state(states[0])
+        if device.type != "cpu" and len(states) > 1:
+            torch.get_device_module(device).set_rng_state(states[1], device)
 
     def _set_back(self, metrics_size: int) -> None:
         """Forget what was written after the checkpoint."""

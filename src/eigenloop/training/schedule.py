@@ -20,9 +20,7 @@ class Schedule:
         """Return the factor for a training step, counted from 0."""
         if self.section.name != "factor":
             return self._scale
-        unit = 1 if self.section.unit == "step" else steps_per_epoch
-        if unit is None:
-            return 1.0
+        unit = 1 if self.section.unit == "step" or steps_per_epoch is None else steps_per_epoch
         return self.section.factor ** (step // (unit * self.section.every))
 
     def observe(self, improved: bool) -> None:

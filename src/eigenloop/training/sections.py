@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Section(BaseModel):
     """Settings that are checked, and that nobody changes afterwards."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class ScheduleSection(Section):
@@ -65,7 +65,7 @@ class TrainingSection(Section):
     """Precision of the network."""
     device: str = "cpu"
     """Where the network lives, as torch names it."""
-    threads: int | None = Field(None, ge=1)
+    threads: int | None = Field(None, ge=1, le=512)
     """Threads of one process; torch's own choice if left out."""
     tensorboard: bool = False
     """Write a log for TensorBoard too (needs the extra "tensorboard")."""

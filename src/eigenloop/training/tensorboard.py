@@ -19,8 +19,8 @@ class TensorBoard:
             raise ConfigError(
                 "training.tensorboard needs tensorboardX: pip install 'eigenloop[tensorboard]', or leave it out"
             ) from error
-        # What a killed run wrote after its checkpoint is written again.
-        self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step or None)
+        # What a killed run wrote after its checkpoint is written again, into a file of its own.
+        self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1, filename_suffix=f".from-{step}")
 
     def write(self, record: Mapping[str, Any]) -> None:
         """Write a line of metrics."""

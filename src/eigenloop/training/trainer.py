@@ -10,15 +10,17 @@ from typing import Any
 import torch
 
 from eigenloop.matrices.errors import NotFiniteError
+from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint
 from eigenloop.training.config import Config
-from eigenloop.training.errors import ConfigError, DivergedError, RunError
+from eigenloop.training.errors import ConfigError, DivergedError, RunError, is_out_of_memory
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
+from eigenloop.training.published import is_published
 from eigenloop.training.reporter import Beginning, Reporter
 from eigenloop.training.run_folder import RunFolder
 from eigenloop.training.saving import Saver
@@ -44,8 +46,7 @@ class Trainer:
                 f"training.batch_size={self.section.batch_size} is too small for {processes.count} processes x "
                 f"{self.section.accumulate} parts: raise it, or lower training.accumulate"
             )
-        self.task.prepare()
-        self.per_epoch = self.task.steps_per_epoch(self.section.batch_size)
+        self.per_epoch = self._prepared()
         self.steps = self._planned_steps()
         self.baseline = self.task.baseline()
         self.net = build_network(config)
@@ -56,23 +57,37 @@ class Trainer:
         self.progress = Progress()
         self.board: TensorBoard | None = None
 
+    def _prepared(self) -> int | None:
+        """Read the data and draw what is needed first, so that what does not fit is said now; return steps an epoch."""
+        try:
+            self.task.prepare()
+            self.task.train_batch(0, self.section.batch_size, self.section.seed)
+            for split in self.task.splits:
+                next(iter(self.task.evaluation(split, 1)))
+            return self.task.steps_per_epoch(self.section.batch_size)
+        except DataError:
+            raise
+        except ValueError as error:
+            raise ConfigError(f"task {self.task.name}: {error}") from error
+
     def _planned_steps(self) -> int:
-        if self.section.steps is not None:
-            return self.section.steps
         if self.section.epochs is None or self.per_epoch is None:
-            raise ConfigError(f"{self.task.name} has no epochs with these settings: give training.steps")
-        return math.ceil(self.section.epochs * self.per_epoch)
+            assert self.section.steps is not None  # one of them is set, and epochs only where there are some
+            return self.section.steps
+        return math.ceil(self.section.epochs * self.per_epoch - 1e-9)
 
     # ---------------------------------------------------------------- the loop
 
     def run(self, resume: bool = False) -> dict[str, Any]:
-        """Train until there is a reason to stop; return the summary."""
+        """Train until there is a reason to stop; return the summary. A run that goes on may have new settings."""
         if self.section.threads is not None:
             torch.set_num_threads(self.section.threads)
         torch.manual_seed(self.section.seed + self.processes.rank)
         self.net.train()
         try:
             restored = self.saver.restore(self.reporter) if resume else None
+            if resume and self.processes.first:
+                self.folder.write_config(self.config)
             if restored is not None:
                 self.progress = restored
             else:
@@ -83,6 +98,15 @@ class Trainer:
             with Interruption() as interruption:
                 status, reason = self._loop(interruption)
             return self._finish(status, reason)
+        except (NotFiniteError, DivergedError) as error:
+            raise self._diverged(str(error)) from error
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise RunError(
+                f"memory ran out at step {self.progress.step + 1}: lower training.batch_size or eval_batch_size, or "
+                "compute a batch in parts with --set accumulate=2"
+            ) from error
         except BrokenPipeError:  # whoever listens to the reporter is gone: nothing is wrong with the folder
             raise
         except OSError as error:
@@ -111,7 +135,7 @@ class Trainer:
             self.progress.seconds = time.monotonic() - began
             if step % self.section.log_every == 0 or step == self.steps:
                 self._log()
-            due = self._evaluation_due(step)
+            due = self._evaluation_due(step) or step == self.steps
             if due:
                 self._evaluate()
             stopping = self.processes.any(interruption.asked)
@@ -126,10 +150,7 @@ class Trainer:
         step = self.progress.step
         batch = self.task.train_batch(step, self.section.batch_size, self.section.seed)
         scale_rates(self.optimizer, self.schedule.factor(step, self.per_epoch) * batch.lr_scale)
-        try:
-            tally, norm = self.updater.step(batch)
-        except (DivergedError, NotFiniteError) as error:
-            raise self._diverged(step + 1, str(error)) from error
+        tally, norm = self.updater.step(batch)
         self.progress.step += 1
         self.progress.window.add(tally)
         self.progress.norm = norm
@@ -149,12 +170,12 @@ class Trainer:
             return "finished", f"the {section.max_seconds:g} seconds are over"
         return None
 
-    def _diverged(self, step: int, what: str) -> DivergedError:
+    def _diverged(self, what: str) -> DivergedError:
         """Write down that the training ended, and make the sentence that says so."""
         good = checkpoint.folder_of(self.folder.checkpoints, self.saver.last_step())
         sentence = (
-            f"training stopped at step {step}: {what}. The last good checkpoint is {good}. Lower --lr or "
-            "--recurrent-lr, or clip the gradient with --set clip_norm=1"
+            f"training stopped after step {self.progress.step}: {what}. The last good checkpoint is {good}: go on from "
+            "it with --resume and a smaller --lr or --recurrent-lr, or with the gradient clipped, --set clip_norm=1"
         )
         if self.processes.first:
             self.folder.write_json("summary.json", self._summary("diverged", sentence))
@@ -185,16 +206,15 @@ class Trainer:
         self.progress.window = Tally()
 
     def _evaluation_due(self, step: int) -> bool:
-        every = self.section.eval_every or self.per_epoch or _EVAL_EVERY
-        return step % every == 0 or step == self.steps
+        return step % (self.section.eval_every or self.per_epoch or _EVAL_EVERY) == 0
 
     def _evaluate(self) -> None:
         """Measure the part for choosing; where there is none, the test part, by which nothing is chosen."""
         split = self.task.splits[0]
         found = self._measured(split)
         if not math.isfinite(found["loss"]):
-            raise self._diverged(self.progress.step, f"the loss on {split} is {found['loss']:g}")
-        self.progress.latest[split] = found
+            raise DivergedError(f"the loss on {split} is {found['loss']:g}")
+        self.progress.latest[split], self.progress.evaluated = found, self.progress.step
         self._record(split, found)
         if split != "valid":
             return
@@ -203,8 +223,9 @@ class Trainer:
         improved = best is None or sign * (value - best[self.task.metric]) > 0
         if improved:
             self.progress.best = {"step": self.progress.step, **found}
-        self.progress.misses = 0 if improved else self.progress.misses + 1
-        self.schedule.observe(improved)
+        if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
+            self.progress.misses = 0 if improved else self.progress.misses + 1
+            self.schedule.observe(improved)
 
     def _measured(self, split: str) -> dict[str, float]:
         size = self.section.eval_batch_size or self.section.batch_size
@@ -212,7 +233,9 @@ class Trainer:
 
     def _tested(self) -> dict[str, float]:
         """Measure the test part once: with the best network if there was a part for choosing, else with the last."""
-        best = self.progress.best
+        best, latest = self.progress.best, self.progress.latest
+        if "test" in latest:  # there was no part for choosing, so it was measured along the way
+            return latest["test"]
         if best is None or best["step"] == self.progress.step:
             return self._measured("test")
         last = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
@@ -239,9 +262,17 @@ class Trainer:
                 metric=self.task.metric,
             )
         )
+        task, model = self.task.name, self.config.network.name
+        if self.progress.step == 0 and not is_published(task, model):
+            self.reporter.notice(
+                f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
+            )
 
     def _finish(self, status: str, reason: str) -> dict[str, Any]:
-        if self.saver.last_step() != self.progress.step:
+        if status != "stopped" and self.progress.evaluated != self.progress.step:
+            if self.progress.window:
+                self._log()
+            self._evaluate()
             self.saver.save(self.progress)
         test = None if status == "stopped" else self._tested()
         summary = self._summary(status, reason, test)

@@ -97,7 +97,9 @@ class Updater:
         if self.section.clip_norm is not None and math.isfinite(norm):
             torch.nn.utils.clip_grads_with_norm_(parameters, self.section.clip_norm, total)
         if self.section.clip_value is not None:
-            torch.nn.utils.clip_grad_value_(parameters, self.section.clip_value)
+            for gradient in gradients:
+                real = torch.view_as_real(gradient) if gradient.is_complex() else gradient
+                real.clamp_(-self.section.clip_value, self.section.clip_value)
         return norm
 
 

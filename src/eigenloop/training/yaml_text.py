@@ -12,12 +12,17 @@ class _Loader(yaml.SafeLoader):
     """yaml's safe loader, which takes 1e-3 for a number too; YAML 1.1 wants 1.0e-3."""
 
 
+class _Dumper(yaml.SafeDumper):
+    """yaml's safe dumper, which quotes a text that the loader would take for a number."""
+
+
 _FLOAT = re.compile(r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$|^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$")
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:float"]
-    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
+for _kind in (_Loader, _Dumper):
+    _kind.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:float"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    _kind.add_implicit_resolver("tag:yaml.org,2002:float", _FLOAT, list("-+0123456789."))
 
 
 def load(text: str) -> Any:
@@ -30,5 +35,9 @@ def load(text: str) -> Any:
 
 
 def dump(value: Any) -> str:
-    """Write YAML in the order of the mapping."""
-    return yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100)
+    """Write YAML in the order of the mapping.
+
+    >>> load(dump({"folder": "1e5", "lr": 1e-10}))
+    {'folder': '1e5', 'lr': 1e-10}
+    """
+    return yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
