@@ -37,7 +37,7 @@ def test_every_pair_makes_a_network(task: str, model: str) -> None:
 
 
 def test_sizes_of_one_network_go_together() -> None:
-    """Words: three layers with dropout between, an embedding as wide as the last; or one layer, torch's, a complex one."""
+    """Words: three layers with dropout between, an embedding as wide as the last; or one layer, torch's, or complex."""
     words = {"name": "ptb-word"}
     three = make_config({"task": words, "model": {"name": "ncgru"}})
     assert three.network.hidden_size == (400, 1150, 400)

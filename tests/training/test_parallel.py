@@ -22,7 +22,8 @@ CASES: dict[str, dict[str, Any]] = {
     "ncgru": {"task": {"name": "parenthesis"}, "model": {"name": "ncgru"}},
     "projunn, shared sampler": {"model": {"name": "projunn"}},
     "trained initial state": {"task": {"name": "adding"}, "model": {"name": "ornn"}},
-    "complex": {"model": {"name": "eurnn"}},
+    # At its own rate this one amplifies rounding tenfold every two steps from step 35 on, in one process too.
+    "complex": {"model": {"name": "eurnn"}, "optimizer": {"lr": 1e-4, "recurrent_lr": 1e-4}},
     "lstm, parts, uneven": {
         "model": {"name": "lstm"},
         "training": {"batch_size": 7, "accumulate": 2, "clip_norm": 0.1},
@@ -43,7 +44,7 @@ def torchrun(folder: Path, *arguments: str) -> None:
 def configuration(case: str) -> Config:
     changes = CASES[case]
     training = {"dtype": "float64", "steps": 50, "eval_every": 25, "log_every": 1, **changes.get("training", {})}
-    return small(changes.get("task"), changes["model"], training=training)
+    return small(changes.get("task"), changes["model"], optimizer=changes.get("optimizer", {}), training=training)
 
 
 @pytest.fixture(scope="module")
