@@ -182,7 +182,7 @@ def test_a_failure_leaves_the_old_page(tmp_path: Path, monkeypatch: pytest.Monke
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(OSError, match="No space"):
+    with pytest.raises(RunError, match="cannot be written: No space"):
         report.write([run], out)
     assert out.read_text() == "old"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "run"]

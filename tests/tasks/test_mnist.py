@@ -186,7 +186,7 @@ def test_a_task_is_a_value(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ({"split": "55k"}, "'50k' or '60k'"),
+        ({"split": "55k"}, "one of 50k, 60k"),
         ({"permutation": "wisdom"}, "'standard', 'nnrnn', 'eunn'"),
         ({"permutation": -1}, "2\\^32"),
         ({"permutation": 2**32}, "2\\^32"),

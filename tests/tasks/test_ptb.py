@@ -316,8 +316,8 @@ def test_metrics() -> None:
         ({"bptt": 0}, "bptt must be at least 1"),
         ({"eval_streams": 0}, "eval_streams must be at least 1"),
         ({"longest": 0}, "longest must be at least 1"),
-        ({"mode": "lines"}, "'streams' or 'sentences'"),
-        ({"long": "drop"}, "'cut' or 'chunk'"),
+        ({"mode": "lines"}, "one of streams, sentences"),
+        ({"long": "drop"}, "one of cut, chunk"),
         ({"mode": "sentences", "varied": True}, "varied is for streams"),
     ],
 )
