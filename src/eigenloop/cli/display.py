@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Protocol
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from eigenloop.training.reporter import Beginning, Reporter
 from eigenloop.training.run_folder import json_line
@@ -110,12 +110,7 @@ class Bar:
         self._state.begin(beginning)
         for line in _opening(beginning):
             self._console.print(line, markup=False)
-        columns = (
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TextColumn("{task.description}"),
-            TimeRemainingColumn(),
-        )
+        columns = (BarColumn(bar_width=24), MofNCompleteColumn(), TextColumn("{task.description}"))
         self._progress = Progress(*columns, console=self._console)
         self._task = self._progress.add_task("", total=beginning.steps, completed=beginning.done)
         self._progress.start()
@@ -124,7 +119,7 @@ class Bar:
         """Move the bar."""
         self._state.step(step, loss)
         if self._progress is not None:
-            self._progress.update(self._task, completed=step, description=self._state.text(left=False))
+            self._progress.update(self._task, completed=step, description=self._state.text())
 
     def metrics(self, record: Mapping[str, Any]) -> None:
         """Take note."""
@@ -155,13 +150,16 @@ class _Seen:
         self.loss: float | None = None
         self.evaluated = ""
         self.defect: float | None = None
+        self.max_seconds: float | None = None
+        self._began = time.monotonic()
         self._marks: list[tuple[float, int]] = []
         self._step = 0
 
     def begin(self, beginning: Beginning) -> None:
         self.folder, self.steps, self.metric = beginning.folder, beginning.steps, beginning.metric
         self.baseline = dict(beginning.baseline)
-        self._marks = [(time.monotonic(), beginning.done)]
+        self.max_seconds, self._began = beginning.max_seconds, time.monotonic()
+        self._marks = [(self._began, beginning.done)]
 
     def step(self, step: int, loss: float) -> None:
         self._step = step
@@ -182,15 +180,23 @@ class _Seen:
         (then, before), now = self._marks[0], time.monotonic()
         return (self._step - before) / max(now - then, 1e-9)
 
-    def text(self, left: bool = True) -> str:
+    def left(self) -> float | None:
+        """Seconds until the last step, or until the time is over."""
+        rate = self.rate()
+        found = [(self.steps - self._step) / rate] if rate > 0 else []
+        if self.max_seconds is not None:
+            found.append(max(self.max_seconds - (time.monotonic() - self._began), 0.0))
+        return min(found) if found else None
+
+    def text(self) -> str:
         loss = "" if self.loss is None else f"loss {self.loss:.4g} (baseline {self.baseline['loss']:.4g})"
         parts = [loss, self.evaluated]
         if self.defect is not None:
             parts.append(f"defect {self.defect:.0e}")
-        rate = self.rate()
-        parts.append(f"{rate:.3g} steps/s")
-        if left and rate > 0:
-            parts.append(f"{clock((self.steps - self._step) / rate)} left")
+        parts.append(f"{self.rate():.3g} steps/s")
+        left = self.left()
+        if left is not None:
+            parts.append(f"{clock(left)} left")
         return "  ".join(part for part in parts if part)
 
 

@@ -18,6 +18,7 @@ class Beginning:
     done: int
     baseline: Mapping[str, float]
     metric: str
+    max_seconds: float | None = None
 
 
 class Reporter(Protocol):

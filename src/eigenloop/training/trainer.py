@@ -260,6 +260,7 @@ class Trainer:
                 done=self.progress.step,
                 baseline=self.baseline,
                 metric=self.task.metric,
+                max_seconds=self.section.max_seconds,
             )
         )
         task, model = self.task.name, self.config.network.name
