@@ -550,6 +550,13 @@ def _umask() -> int:
     return mask
 
 
+def test_tensorboard_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'eigenloop\[tensorboard\]'"):
+        train(small(training={"tensorboard": True}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboardX")
     train(small(training={"tensorboard": True}), tmp_path / "run")

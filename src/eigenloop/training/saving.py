@@ -96,6 +96,7 @@ class Saver:
                 f"this run was trained by {state['processes']} processes and is resumed by {self.processes.count}: use "
                 f"torchrun --nproc-per-node {state['processes']} -m eigenloop train ..."
             )
+        self.processes.wait()  # until all have read
         if problems and self.processes.first:
             checkpoint.set_aside(self.folder.checkpoints, step)
         rank = self.processes.rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,20 @@ from typing import Any
 from eigenloop.training.errors import ConfigError
 
 
+def require_tensorboard() -> None:
+    """Refuse to promise a log that cannot be written."""
+    if importlib.util.find_spec("tensorboardX") is None:
+        raise ConfigError(
+            "training.tensorboard needs tensorboardX: pip install 'eigenloop[tensorboard]', or leave it out"
+        )
+
+
 class TensorBoard:
     """Writes every number of a line of metrics as ``kind/name``."""
 
     def __init__(self, folder: Path, step: int) -> None:
-        try:
-            from tensorboardX import SummaryWriter
-        except ImportError as error:
-            raise ConfigError(
-                "training.tensorboard needs tensorboardX: pip install 'eigenloop[tensorboard]', or leave it out"
-            ) from error
+        from tensorboardX import SummaryWriter
+
         # What a killed run wrote after its checkpoint is written again, into a file of its own.
         self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1, filename_suffix=f".from-{step}")
 

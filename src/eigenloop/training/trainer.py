@@ -28,7 +28,7 @@ from eigenloop.training.schedule import Schedule, scale_rates
 from eigenloop.training.signals import Interruption
 from eigenloop.training.spectra import largest_defect, spectra
 from eigenloop.training.summary import count_parameters, describe, summarise
-from eigenloop.training.tensorboard import TensorBoard
+from eigenloop.training.tensorboard import TensorBoard, require_tensorboard
 from eigenloop.training.update import Updater
 
 #: Steps between evaluations where there are no epochs.
@@ -46,6 +46,8 @@ class Trainer:
                 f"training.batch_size={self.section.batch_size} is too small for {processes.count} processes x "
                 f"{self.section.accumulate} parts: raise it, or lower training.accumulate"
             )
+        if self.section.tensorboard:
+            require_tensorboard()
         self.per_epoch = self._prepared()
         self.steps = self._planned_steps()
         self.baseline = self.task.baseline()
