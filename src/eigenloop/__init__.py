@@ -7,7 +7,7 @@ any matrix goes with any recurrence.
 
 from __future__ import annotations
 
-from eigenloop import initializers, matrices, models, optim, recurrence, tasks
+from eigenloop import initializers, matrices, models, optim, quantization, recurrence, tasks
 from eigenloop.layers import GRU, RNN, Stream
 from eigenloop.matrices import cached
 from eigenloop.models import Model, build
@@ -24,6 +24,7 @@ __all__ = [
     "matrices",
     "models",
     "optim",
+    "quantization",
     "recurrence",
     "tasks",
 ]

@@ -174,6 +174,21 @@ def test_eval_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
         assert said in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("strategy", ["ste-bjorck", "ste-projunn", "ptq-projunn", "ste-pen"])
+def test_quantized(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--bits", "4", "--strategy", strategy, "--out", "run"]
+    assert call("train", "copying", "--model", "qornn", *QUICK, *options) == 0
+    config = read_settings(Path("run/config.yaml"))
+    assert config["model"]["bits"] == 4
+    assert config["optimizer"]["name"] == ("projunn" if "projunn" in strategy else "adam")
+    assert call("train", "copying", "--model", "scornn", *QUICK, "--bits", "4", "--out", "scornn") == 0
+    capsys.readouterr()
+    assert call("train", "copying", "--model", "qornn", "--bits", "1") == 2
+    assert "bits is a whole number from 2 to 16, got 1" in capsys.readouterr().err
+    assert call("train", "copying", "--model", "qornn", "--strategy", "ste") == 2
+    assert "'ste-bjorck'" in capsys.readouterr().err
+
+
 def test_a_page_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("train", "copying", "--model", "scornn", *QUICK, "--out", "run", "--json") == 0
     Path("file").touch()

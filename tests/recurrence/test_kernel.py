@@ -80,7 +80,10 @@ class Problem:
         if loss != "out":
             total = total + (h_n * weights[1]).sum()
         leaves = {name: value for name, value in v.items() if value is not None and value.requires_grad}
-        grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+        # Where only what is not used has a gradient (a bias inside a reset gate that acts before), there is no graph.
+        grads = [None] * len(leaves)
+        if total.requires_grad:
+            grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
         return {"out": out.detach(), "h_n": h_n.detach(), **dict(zip(leaves, grads, strict=True))}
 
 

@@ -57,8 +57,9 @@ def test_workers(context: str) -> None:
 
 
 LONG = """
-import torch, time
+import signal, torch
 from eigenloop import recurrence
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whatever started the tests may ignore it
 torch.set_num_threads(2)
 x, W, h = torch.zeros(4000, 64, 256), torch.eye(256), torch.zeros(64, 256)
 small = recurrence.simple(x[:5] + 1, W, None, h)[1]
@@ -79,7 +80,10 @@ def test_ctrl_c_during_a_long_kernel() -> None:
         assert process.stdout.readline() == "running\n"
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        output, _ = process.communicate(timeout=60)
+        try:
+            output, _ = process.communicate(timeout=60)
+        finally:
+            process.kill()
     assert output == "usable\n"
     assert process.returncode == 0
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,25 @@ def newest_step(run: Path) -> int:
     return max(checkpoint.steps_in(run / "checkpoints"), default=-1)
 
 
+@pytest.fixture
+def _signals() -> Iterator[None]:
+    """Whatever started the tests may ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_signals")
+def test_an_ignored_signal_stays_ignored(tmp_path: Path) -> None:
+    class Interrupting(Silent):
+        def step(self, step: int, loss: float) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    assert train(small(), tmp_path / "run", Interrupting())["status"] == "finished"
+
+
+@pytest.mark.usefixtures("_signals")
 def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     class Interrupting(Silent):
         def step(self, step: int, loss: float) -> None:

@@ -23,6 +23,10 @@ def train(
     hidden_size: Annotated[int | None, typer.Option(help="Units.")] = None,
     delay: Annotated[int | None, typer.Option(help="Blank steps, of copying.")] = None,
     length: Annotated[int | None, typer.Option(help="Steps, of adding, denoise and parenthesis.")] = None,
+    bits: Annotated[int | None, typer.Option(help="Width of the quantized weights, 2 to 16.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="Of qornn: ste-bjorck, ste-projunn, ptq-projunn or ste-pen.")
+    ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Sequences an update sees.")] = None,
     steps: Annotated[int | None, typer.Option(help="Updates.")] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
@@ -65,7 +69,7 @@ def train(
             "length": length,
             "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
         },
-        "model": {"name": model, "hidden_size": hidden_size},
+        "model": {"name": model, "hidden_size": hidden_size, "bits": bits, "strategy": strategy},
         "optimizer": {"name": optimizer, "lr": lr, "recurrent_lr": recurrent_lr},
         "training": {
             "batch_size": batch_size,

@@ -19,6 +19,7 @@ from eigenloop.layers.sequences import Lengths, arrange
 from eigenloop.layers.states import State, join_state, split_state
 from eigenloop.matrices import Matrix
 from eigenloop.matrices.base import full_precision
+from eigenloop.quantization import Quantizer
 
 
 class RecurrentLayer(nn.Module):
@@ -42,6 +43,7 @@ class RecurrentLayer(nn.Module):
         bidirectional: bool,
         train_initial_state: bool,
         locked_dropout: bool,
+        quantizer: Quantizer | None,
     ) -> None:
         super().__init__()
         options.whole_number("input_size", input_size)
@@ -51,6 +53,7 @@ class RecurrentLayer(nn.Module):
         self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
         self.dropout = options.check_dropout(dropout, self.num_layers)
         self.train_initial_state, self.locked_dropout = train_initial_state, locked_dropout
+        self.quantizer = quantizer
         self._cell_table = tuple(
             (layer, reverse, f"_l{layer}" + "_reverse" * reverse)
             for layer in range(self.num_layers)
@@ -143,8 +146,29 @@ class RecurrentLayer(nn.Module):
         return self
 
     def penalty(self) -> Tensor:
-        """Return the sum of what the matrices' papers add to the loss; zero for most."""
-        return torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
+        """Return the sum of what the matrices' papers, and STE-pen's, add to the loss; zero for most."""
+        total = torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
+        if self._quantizes and self.quantizer is not None and self.quantizer.penalty:
+            for matrix in self._matrices():
+                total = total + self.quantizer.distance(self.quantizer.recurrent(matrix()))
+        return total
+
+    @property
+    def _quantizes(self) -> bool:
+        """Whether the matrices are quantized now: always, or in evaluation only."""
+        return self.quantizer is not None and not (self.quantizer.post_training and self.training)
+
+    def _quantized_inputs(self, U: Tensor, parts: int = 1) -> Tensor:
+        """Quantize an input weight, each of its parts (those of a GRU's gates) by itself."""
+        if self.quantizer is None or not self._quantizes:
+            return U
+        return _joined_rows([self.quantizer.input(part) for part in U.chunk(parts)])
+
+    def _quantized(self, W: Tensor, parts: int = 1) -> Tensor:
+        """Quantize a recurrent matrix, or each of several that stand one above the other."""
+        if self.quantizer is None or not self._quantizes:
+            return W
+        return _joined_rows([self.quantizer.recurrent(part) for part in W.chunk(parts)])
 
     def flatten_parameters(self) -> None:
         """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
@@ -222,6 +246,8 @@ class RecurrentLayer(nn.Module):
         <All keys matched successfully>
         """
         difference = self._difference_from_torch()
+        if self.quantizer is not None:
+            difference = "torch.nn has no quantizer: take the layer's quantizer away first, layer.quantizer = None"
         if difference is not None:
             raise ValueError(f"no layer of torch.nn computes the same: {difference}")
         result = {}
@@ -273,6 +299,7 @@ class RecurrentLayer(nn.Module):
             "bidirectional": False,
             "train_initial_state": False,
             "locked_dropout": False,
+            "quantizer": None,
         }
         shown = [str(self.input_size), str(self.hidden_size)]
         if isinstance(self.hidden_size, int) and self.num_layers > 1:
@@ -283,6 +310,10 @@ class RecurrentLayer(nn.Module):
 
 def _autocast(device: torch.device) -> bool:
     return device.type != "meta" and torch.is_autocast_enabled(device.type)
+
+
+def _joined_rows(parts: list[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def _joined(directions: list[Tensor]) -> Tensor:

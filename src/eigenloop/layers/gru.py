@@ -12,6 +12,8 @@ from eigenloop import recurrence
 from eigenloop.layers import options
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
+from eigenloop.quantization import Quantizer
+from eigenloop.quantization.in_layer import made_quantizer
 
 #: The order of torch's stacked weights.
 GATES = ("reset", "update", "candidate")
@@ -73,6 +75,9 @@ class GRU(RecurrentLayer):
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
         locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
+        bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
+            `quantization.Quantizer` for further options.
+        around_identity: the quantized recurrent matrix is I + q(W - I).
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 
     >>> gru = GRU(10, 16, constrained=("candidate", "reset"), candidate="modrelu", reset="before", update="write")
@@ -99,6 +104,8 @@ class GRU(RecurrentLayer):
         negative_slope: float = 0.01,
         train_initial_state: bool = False,
         locked_dropout: bool = False,
+        bits: int | Quantizer | None = None,
+        around_identity: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -113,6 +120,7 @@ class GRU(RecurrentLayer):
             bidirectional,
             train_initial_state,
             locked_dropout,
+            made_quantizer(bits, around_identity),
         )
         options.one_of("candidate", candidate, recurrence.ACTIVATIONS)
         options.one_of("reset", reset, ("before", "after"))
@@ -160,7 +168,7 @@ class GRU(RecurrentLayer):
             self.update,
             reverse,
             negative_slope=self.negative_slope,
-            input_weight=getattr(self, f"weight_ih{cell}"),
+            input_weight=self._quantized_inputs(getattr(self, f"weight_ih{cell}"), parts=3),
             input_bias=additive,
         )
 
@@ -182,11 +190,10 @@ class GRU(RecurrentLayer):
         """Build the dense recurrent matrix of one gate of one layer and direction: (n, n)."""
         options.one_of("gate", gate, GATES)
         W: Tensor = getattr(getattr(self, f"recurrent{self._cell_name(layer, reverse)}"), gate)()
-        return W.clone()
+        return self._quantized(W).clone()
 
     def _weight_hh(self, cell: str) -> Tensor:
-        W: Tensor = getattr(self, f"recurrent{cell}")()
-        return W
+        return self._quantized(getattr(self, f"recurrent{cell}")(), parts=3)
 
     def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
         assert isinstance(matrices, Gates)

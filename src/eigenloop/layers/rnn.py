@@ -11,6 +11,8 @@ from eigenloop import dtypes, recurrence
 from eigenloop.layers import options
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
+from eigenloop.quantization import Quantizer
+from eigenloop.quantization.in_layer import made_quantizer
 
 
 class RNN(RecurrentLayer):
@@ -32,6 +34,9 @@ class RNN(RecurrentLayer):
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
         locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
+        bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
+            `quantization.Quantizer` for further options.
+        around_identity: the quantized recurrent matrix is I + q(W - I).
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
 
     >>> rnn = RNN(10, 16, recurrent="cayley")
@@ -57,6 +62,8 @@ class RNN(RecurrentLayer):
         negative_slope: float = 0.01,
         train_initial_state: bool = False,
         locked_dropout: bool = False,
+        bits: int | Quantizer | None = None,
+        around_identity: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -71,6 +78,7 @@ class RNN(RecurrentLayer):
             bidirectional,
             train_initial_state,
             locked_dropout,
+            made_quantizer(bits, around_identity),
         )
         options.one_of("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
         options.check_slope(negative_slope)
@@ -83,6 +91,8 @@ class RNN(RecurrentLayer):
             matrix = options.make_matrix(recurrent, n, generator, device, real)
             if matrix.is_complex:
                 self._check_complex()
+                if self.quantizer is not None:
+                    raise ValueError("bits= quantizes real matrices, and this one is complex: leave bits out")
             self._add_cell(cell, m, n, device, real, dtypes.complex(real) if matrix.is_complex else real)
             self.add_module(f"recurrent{cell}", matrix)
         self.reset_parameters(generator)
@@ -134,17 +144,19 @@ class RNN(RecurrentLayer):
             self.nonlinearity,
             reverse,
             negative_slope=self.negative_slope,
-            input_weight=getattr(self, f"weight_ih{cell}") if self.input_weight == "trained" else None,
+            input_weight=self._input_weight(cell),
             input_bias=additive,
         )
+
+    def _input_weight(self, cell: str) -> Tensor | None:
+        return self._quantized_inputs(getattr(self, f"weight_ih{cell}")) if self.input_weight == "trained" else None
 
     def recurrent_matrix(self, layer: int = 0, reverse: bool = False) -> Tensor:
         """Build the dense W in h' = f(W h + U x) of one layer and direction: (n, n)."""
         return self._weight_hh(self._cell_name(layer, reverse)).clone()
 
     def _weight_hh(self, cell: str) -> Tensor:
-        W: Tensor = getattr(self, f"recurrent{cell}")()
-        return W
+        return self._quantized(getattr(self, f"recurrent{cell}")())
 
     def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
         assert isinstance(matrices, Matrix)

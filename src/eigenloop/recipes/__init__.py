@@ -9,6 +9,7 @@ from torch import nn
 
 from eigenloop.layers import GRU, RNN
 from eigenloop.recipes.gated import goru, gru, lstm, ncgru
+from eigenloop.recipes.quantized import qornn
 from eigenloop.recipes.simple import (
     dtriv,
     enrnn,
@@ -45,4 +46,5 @@ RECIPES: dict[str, tuple[Callable[..., Any], type[nn.Module]]] = {
     "enrnn": (enrnn, RNN),
     "ncgru": (ncgru, GRU),
     "goru": (goru, GRU),
+    "qornn": (qornn, RNN),
 }

@@ -21,6 +21,7 @@ import torch
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from eigenloop.quantization import Quantizer
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers, yaml_text
@@ -176,9 +177,10 @@ def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain(hint: Any) -> Any:
-    """Return an annotation without what a file cannot hold: a start is a name there, not a tensor."""
-    parts = [part for part in typing.get_args(hint) if part is not torch.Tensor]
-    return hint if torch.Tensor not in typing.get_args(hint) else functools.reduce(operator.or_, parts)
+    """Return an annotation without what a file cannot hold: a start is a name there, bits are a number."""
+    objects = {torch.Tensor, Quantizer} & set(typing.get_args(hint))
+    parts = [part for part in typing.get_args(hint) if part not in objects]
+    return functools.reduce(operator.or_, parts) if objects else hint
 
 
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:

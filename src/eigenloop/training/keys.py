@@ -44,7 +44,7 @@ def known_keys(settings: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the keys of every section, as far as task, model and optimizer are known."""
     given = checked_sections(settings)
     task, model = chosen_names(given)
-    named = given["optimizer"].get("name") or published_settings(task, model, given)["optimizer"]["name"]
+    named = given["optimizer"].get("name") or published_settings(task, model, given)["optimizer"].get("name", "adam")
     if named not in OPTIMIZERS:
         raise unknown_name("optimizer", named, OPTIMIZERS, f"The optimizers are {', '.join(OPTIMIZERS)}")
     return {

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eigenloop.training import published_qornn
+
 Settings = dict[str, dict[str, Any]]
 
 SECTIONS = ("task", "model", "optimizer", "schedule", "training")
@@ -227,16 +229,22 @@ _PROJECTED, _COMPLEX = ("projunn", "urnn-full"), ("eurnn", "urnn-full")
 
 def is_published(task: str, model: str) -> bool:
     """Whether a paper reports this model on this task with settings of its own."""
-    return (task, model) in BY_BOTH
+    return task in published_qornn.TASKS if model == "qornn" else (task, model) in BY_BOTH
 
 
 def published_settings(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) -> Settings:
     """Put the papers' settings together, without those that make no sense beside what is given."""
     merged: Settings = {section: {} for section in SECTIONS}
-    for table in (BY_MODEL.get(model, {}), BY_TASK.get(task, {}), BY_BOTH.get((task, model), {})):
+    by_model, by_both = BY_MODEL.get(model, {}), BY_BOTH.get((task, model), {})
+    projected = model in _PROJECTED
+    if model == "qornn":
+        strategy = published_qornn.known_strategy(given["model"].get("strategy"))
+        by_model, by_both = published_qornn.anywhere(strategy), published_qornn.on(task, strategy)
+        projected = strategy in published_qornn.PROJECTED
+    for table in (by_model, BY_TASK.get(task, {}), by_both):
         for section, values in table.items():
             if section == "optimizer":
-                if not (table is BY_TASK.get(task) and model in _PROJECTED):
+                if not (table is BY_TASK.get(task) and projected):
                     _merge_optimizer(merged["optimizer"], values, given["optimizer"].get("name"))
             else:
                 merged[section] |= values

@@ -9,7 +9,10 @@ from typing import Any
 
 
 class Interruption:
-    """Inside the ``with``, the first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts as usual."""
+    """Inside the ``with``, the first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts as usual.
+
+    A signal that is ignored, as by nohup or for a job in the background, stays ignored.
+    """
 
     def __init__(self) -> None:
         self.asked = False
@@ -18,7 +21,8 @@ class Interruption:
     def __enter__(self) -> Interruption:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGINT, signal.SIGTERM):
-                self._before[number] = signal.signal(number, self._note)
+                if signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
