@@ -242,11 +242,13 @@ def test_numbers_in_yaml(text: str, value: Any) -> None:
     assert type(load(text)) is type(value)
 
 
-def test_nothing_in_a_file_is_executed(tmp_path: Path) -> None:
+def test_nothing_in_a_file_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     path = tmp_path / "evil.yaml"
-    path.write_text("task: !!python/object/apply:os.system ['touch /tmp/evil']\n")
+    path.write_text("task: !!python/object/apply:os.system ['touch evil']\n")
     with pytest.raises(ConfigError, match="is not YAML"):
         read_settings(path)
+    assert not (tmp_path / "evil").exists()
 
 
 @pytest.mark.parametrize(
