@@ -1,13 +1,8 @@
 """The loop: the step it takes against a step written out, what it measures, and why it stops."""
 
-import errno
 import json
 import math
-import os
 import shutil
-import stat
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +13,12 @@ from torch import nn
 from training.small import metrics_of, small, summary_of, text_folder, weights_of
 
 import eigenloop as el
-from eigenloop.tasks import Batch, DataError
-from eigenloop.training import ConfigError, DivergedError, RunError, atomic, evaluate, load_run, resume, train
+from eigenloop.tasks import Batch
+from eigenloop.training import ConfigError, DivergedError, evaluate, load_run, resume, train
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import OPTIMIZERS, make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.reporter import Silent
-from eigenloop.training.run_folder import RunFolder
 from eigenloop.training.schedule import Schedule
 from eigenloop.training.sections import ScheduleSection
 from eigenloop.training.update import Updater
@@ -370,197 +364,3 @@ def test_nan_in_the_data_is_noticed_before_the_weights_are_touched() -> None:
     with pytest.raises(DivergedError, match="nan"):
         updater.step(batch)
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
-
-
-# -------------------------------------------------------------------- folders and disks
-
-
-def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
-    train(small(), tmp_path / "run")
-    with pytest.raises(RunError, match="continue that run with --resume"):
-        train(small(), tmp_path / "run")
-    (tmp_path / "file").write_text("mine")
-    with pytest.raises(RunError, match="is there already"):
-        train(small(), tmp_path / "file")
-    assert (tmp_path / "file").read_text() == "mine"
-    with pytest.raises(RunError, match="holds no run to continue"):
-        resume(tmp_path / "nowhere")
-    with pytest.raises(RunError, match="holds no config"):
-        load_run(tmp_path / "nowhere")
-    with pytest.raises(RunError, match="no checkpoint of step 99"):
-        load_run(tmp_path / "run", 99)
-
-
-def test_settings_that_would_make_another_run_are_refused(tmp_path: Path) -> None:
-    train(small(), tmp_path / "run")
-    with pytest.raises(ConfigError, match=r"optimizer\.lr is 0\.001 in this run and cannot become 0\.5"):
-        resume(tmp_path / "run", {"optimizer": {"lr": 0.5}})
-
-
-def test_two_processes_do_not_share_a_folder(tmp_path: Path) -> None:
-    class Intruding(Silent):
-        refused = False
-
-        def step(self, step: int, loss: float) -> None:
-            with pytest.raises(RunError, match="another process is training"):
-                resume(tmp_path / "run")
-            self.refused = True
-
-    reporter = Intruding()
-    train(small(training={"steps": 1}), tmp_path / "run", reporter)
-    assert reporter.refused
-
-
-def test_what_cannot_be_built_leaves_no_folder(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="even"):
-        train(small(model={"name": "nnrnn", "hidden_size": 7}), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_a_start_that_was_killed_does_not_block_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "run/checkpoints").mkdir(parents=True)
-    (tmp_path / "run/.lock").touch()
-    (tmp_path / "run/.config.yaml.x.tmp").touch()
-    assert train(small(), tmp_path / "run")["status"] == "finished"
-
-
-def test_a_mistake_in_resuming_does_not_stay(tmp_path: Path) -> None:
-    folder = text_folder(tmp_path / "data")
-    task = {"name": "ptb-char", "bptt": 5, "eval_streams": 2, "verify": False, "data_dir": str(folder)}
-    train(small(task, {"embedding_size": 4}), tmp_path / "run")
-    before = (tmp_path / "run/config.yaml").read_text()
-    with pytest.raises(DataError, match="nowhere"):
-        resume(tmp_path / "run", {"task": {"data_dir": str(tmp_path / "nowhere")}})
-    with pytest.raises(ConfigError, match=r"did you mean 'training\.steps'"):
-        resume(tmp_path / "run", {"training": {"step": 100}})
-    assert (tmp_path / "run/config.yaml").read_text() == before
-    folder.rename(tmp_path / "moved")
-    net, config, _ = load_run(tmp_path / "run", data_dir=tmp_path / "moved")
-    assert math.isfinite(evaluate(net, config.task, "test", 2)["bpc"])
-    assert resume(tmp_path / "run", {"task": {"data_dir": str(tmp_path / "moved")}})["status"] == "finished"
-
-
-def test_a_configuration_that_no_longer_fits_is_said(tmp_path: Path) -> None:
-    train(small(), tmp_path / "run")
-    path = tmp_path / "run/config.yaml"
-    path.write_text(path.read_text().replace("hidden_size: 8", "hidden_size: 6"))
-    with pytest.raises(RunError, match=r"do not fit .*config.yaml"):
-        load_run(tmp_path / "run")
-    with pytest.raises(RunError, match=r"does not fit the network of .*config.yaml"):
-        resume(tmp_path / "run")
-
-
-def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    folder.log({"perplexity": math.inf, "nested": [math.nan, 1.5]})
-    folder.close()
-    assert json.loads((tmp_path / "metrics.jsonl").read_text(), parse_constant=pytest.fail) == {
-        "perplexity": None,
-        "nested": [None, 1.5],
-    }
-
-
-class Full:
-    """A disk that is full from some write on."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-        self.left, self.sync = after, os.fsync
-        monkeypatch.setattr(os, "fsync", self)
-
-    def __call__(self, descriptor: int) -> None:
-        if self.left == 0 and stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self.left -= self.left > 0
-        self.sync(descriptor)
-
-
-@pytest.mark.parametrize("after", [*range(0, 30, 3), 60])
-def test_a_full_disk_costs_a_sentence_and_nothing_else(
-    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = small(training={"steps": 9})
-    with monkeypatch.context() as patch:
-        Full(patch, after)
-        if after < 60:
-            with pytest.raises(RunError, match="No space left on device"):
-                train(config, tmp_path / "run")
-        else:
-            train(config, tmp_path / "run")
-    if not (tmp_path / "run/config.yaml").exists():
-        train(config, tmp_path / "run2")
-        return
-    assert not list((tmp_path / "run").rglob("*.tmp"))
-    resume(tmp_path / "run")
-    train(config, tmp_path / "whole")
-    assert weights_of(tmp_path / "run", 9) == weights_of(tmp_path / "whole", 9)
-    assert metrics_of(tmp_path / "run") == metrics_of(tmp_path / "whole")
-
-
-def test_the_system_refuses_to_write_a_checkpoint(tmp_path: Path) -> None:
-    """Real writes that fail: files may not grow beyond some bytes, which stops the second checkpoint's."""
-    config = small(model={"hidden_size": 30}, optimizer={"name": "adam"}, training={"steps": 9})
-    train(config, tmp_path / "whole")
-    first, second = (
-        max(path.stat().st_size for path in (tmp_path / f"whole/checkpoints/step-{step}").iterdir()) for step in (0, 9)
-    )
-    assert first < second  # Adam's moments come with the first step
-    (tmp_path / "config.yaml").write_text(config.as_yaml())
-    script = (
-        "import resource; from eigenloop.cli import main\n"
-        f"resource.setrlimit(resource.RLIMIT_FSIZE, ({second - 1}, resource.RLIM_INFINITY))\n"
-        f"main(['train', {str(tmp_path / 'config.yaml')!r}, '--out', {str(tmp_path / 'run')!r}])\n"
-    )
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}  # as in this process: the order of sums depends on it
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, env=environment)
-    assert done.returncode == 1
-    assert "File too large" in done.stderr
-    assert "Everything up to step 0 is saved" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not list((tmp_path / "run").rglob("*.tmp"))
-    resume(tmp_path / "run")
-    assert weights_of(tmp_path / "run", 9) == weights_of(tmp_path / "whole", 9)
-
-
-def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may write anywhere, so the refusal is simulated where the system would give it."""
-
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-
-    monkeypatch.setattr(atomic, "write_text", refuse)
-    with pytest.raises(RunError, match="cannot be made: Permission denied"):
-        train(small(), tmp_path / "run")
-
-
-def test_a_failed_write_leaves_the_old_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    atomic.write_text(path, "old")
-    with monkeypatch.context() as patch:
-        Full(patch, 0)
-        with pytest.raises(OSError, match="No space"):
-            atomic.write_text(path, "new")
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["file"]
-    assert stat.S_IMODE(path.stat().st_mode) & 0o044 == 0o044 & ~_umask()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
-def test_tensorboard_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install 'eigenloop\[tensorboard\]'"):
-        train(small(training={"tensorboard": True}), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_tensorboard(tmp_path: Path) -> None:
-    pytest.importorskip("tensorboardX")
-    train(small(training={"tensorboard": True}), tmp_path / "run")
-    files = list((tmp_path / "run/tensorboard").iterdir())
-    assert len(files) == 1
-    assert b"train/loss" in files[0].read_bytes()
-    assert b"valid/accuracy" in files[0].read_bytes()

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.copying import DATA
 from eigenloop.tasks.errors import at_least
-from eigenloop.tasks.losses import correct, cross_entropy, valid_steps
-from eigenloop.tasks.synthetic import Synthetic, one_hot
-from eigenloop.tasks.tally import Tally
+from eigenloop.tasks.recall import BLANK, DATA, Recall
+from eigenloop.tasks.synthetic import one_hot
 
-KINDS, BLANK, MARKER = 9, 0, 10
+#: Symbols are 1 to 9, then comes the marker.
+KINDS, MARKER = 9, 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class Denoise(Synthetic):
+class Denoise(Recall):
     """Pick ten symbols out of T + 9 steps of noise and repeat them: cross-entropy over all T + 20 steps.
 
     Args:
@@ -32,6 +29,7 @@ class Denoise(Synthetic):
     """
 
     name: ClassVar[str] = "denoise"
+    kinds: ClassVar[int] = KINDS
 
     length: int = 200
     published: bool = False
@@ -41,14 +39,14 @@ class Denoise(Synthetic):
         at_least("length", self.length, 1)
 
     @property
+    def total_steps(self) -> int:
+        """T + 20, all steps."""
+        return self.length + 2 * DATA
+
+    @property
     def input_size(self) -> int:
         """Blank, nine symbols, and a marker that the published generator has no room for."""
         return KINDS + 1 if self.published else KINDS + 2
-
-    @property
-    def output_size(self) -> int:
-        """Blank and nine symbols."""
-        return KINDS + 1
 
     def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
         """Draw ten symbols, 1 to 9, and their places in increasing order."""
@@ -60,7 +58,7 @@ class Denoise(Synthetic):
                 places[:, row] = np.sort(generator.integers(0, open_steps, DATA))
             else:
                 places[:, row] = np.sort(generator.choice(open_steps, DATA, replace=False))
-        symbols = np.full((self.length + 2 * DATA, rows), BLANK)
+        symbols = np.full((self.total_steps, rows), BLANK)
         columns = np.arange(rows)
         for place, value in zip(places, data, strict=True):  # in order, so that a later symbol hides an earlier one
             symbols[place, columns] = value
@@ -69,20 +67,3 @@ class Denoise(Synthetic):
         targets[-DATA:] = torch.from_numpy(data)
         inputs = one_hot(torch.from_numpy(symbols), KINDS + 2)
         return Batch(inputs[..., : self.input_size].contiguous(), targets)
-
-    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum the cross-entropies of all steps."""
-        return cross_entropy(outputs, batch.targets)
-
-    def terms(self, batch: Batch) -> float:
-        """All steps of all sequences."""
-        return valid_steps(batch)
-
-    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return the share of the symbols that are recalled; blanks, which are easy, do not count."""
-        asked = batch.targets != BLANK
-        return Tally(accuracy=(correct(outputs, batch.targets, asked), float(asked.sum())))
-
-    def baseline(self) -> dict[str, float]:
-        """Blanks, then a guess among nine: 10 ln 9 / (T + 20)."""
-        return {"loss": DATA * math.log(KINDS) / (self.length + 2 * DATA), "accuracy": 1 / KINDS}
