@@ -13,6 +13,8 @@ from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.baselines import TorchGRU, TorchLSTM
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
+from eigenloop.quantization import quantize
+from eigenloop.quantization.quantizer import checked_bits
 
 
 class Model(nn.Module):
@@ -30,6 +32,8 @@ class Model(nn.Module):
         output_dropout: the same for the features that are read.
         complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side; if left
             out, what the model's paper reads.
+        readout_bits: quantize V to so many bits, 2 to 16, trained straight through; QORNN leaves it in floating point.
+            Tied vectors are then quantized where they are looked up too.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.build("scornn", 10, 32), output_size=9)
@@ -50,8 +54,10 @@ class Model(nn.Module):
         input_dropout: float = 0.0,
         output_dropout: float = 0.0,
         complex_readout: str | None = None,
+        readout_bits: int | None = None,
     ) -> None:
         super().__init__()
+        self.readout_bits = None if readout_bits is None else checked_bits(readout_bits)
         for name, p in (("embedding", embedding_dropout), ("input", input_dropout), ("output", output_dropout)):
             if not 0 <= p < 1:
                 raise ValueError(f"{name}_dropout is a probability below 1, got {p}")
@@ -106,7 +112,13 @@ class Model(nn.Module):
         if self.output_dropout and self.training:
             time = None if self.last else self._time
             read = locked_dropout(_tensor(read, "output_dropout"), self.output_dropout, time)
-        return _pointwise(lambda h: self.readout(self._real(h)), read), state
+        V = self.readout_weight()
+        return _pointwise(lambda h: nn.functional.linear(self._real(h), V, self.readout.bias), read), state
+
+    def readout_weight(self) -> Tensor:
+        """Return V as it is multiplied with: quantized if it is to be."""
+        V = self.readout.weight
+        return V if self.readout_bits is None else quantize(V, self.readout_bits)
 
     @property
     def _time(self) -> int:
@@ -116,7 +128,8 @@ class Model(nn.Module):
     def _embedded(self, tokens: Tensor) -> Tensor:
         """Look up the vectors; in training some tokens' are zero and the others larger (Gal, Ghahramani 2016)."""
         assert self.embedding is not None
-        weight = self.embedding.weight
+        tied = self.embedding.weight is self.readout.weight
+        weight = self.readout_weight() if tied else self.embedding.weight
         if self.embedding_dropout and self.training:
             weight = locked_dropout(weight, self.embedding_dropout, time=1)
         return nn.functional.embedding(tokens, weight)

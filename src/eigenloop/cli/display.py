@@ -97,7 +97,7 @@ class Lines:
 
 
 class Bar:
-    """A progress bar with loss, baseline, defect, speed and time left."""
+    """A progress bar with loss, baseline, defect, conditioning, speed and time left."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -150,6 +150,7 @@ class _Seen:
         self.loss: float | None = None
         self.evaluated = ""
         self.defect: float | None = None
+        self.ratio: float | None = None
         self.max_seconds: float | None = None
         self._began = time.monotonic()
         self._marks: list[tuple[float, int]] = []
@@ -171,7 +172,7 @@ class _Seen:
 
     def metrics(self, record: Mapping[str, Any]) -> None:
         if record["kind"] == "train":
-            self.loss, self.defect = record["loss"], record["defect"]
+            self.loss, self.defect, self.ratio = record["loss"], record["defect"], record.get("singular_ratio")
         else:
             self.evaluated = f"{record['kind']} {self.metric} {record[self.metric]:.4g}"
 
@@ -193,6 +194,8 @@ class _Seen:
         parts = [loss, self.evaluated]
         if self.defect is not None:
             parts.append(f"defect {self.defect:.0e}")
+        if self.ratio is not None:
+            parts.append(f"smin/smax {self.ratio:.3f}")
         parts.append(f"{self.rate():.3g} steps/s")
         left = self.left()
         if left is not None:

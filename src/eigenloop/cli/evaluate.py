@@ -8,9 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
+from eigenloop.cli.widths import width
+from eigenloop.quantization import quantize_
+from eigenloop.readout import Model
 from eigenloop.tasks import TIMIT
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training import evaluate as evaluate_net
+from eigenloop.training.spectra import smallest_ratio
 
 
 def evaluate(
@@ -20,17 +24,29 @@ def evaluate(
     batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
+    bits: Annotated[str | None, typer.Option(help="Quantize the trained network first: 2 to 16, or float.")] = None,
+    around_identity: Annotated[
+        bool, typer.Option("--around-identity", help="With --bits: the recurrent matrix becomes I + q(W - I).")
+    ] = False,
+    readout_bits: Annotated[int | None, typer.Option(min=2, max=16, help="With --bits: the read-out's width.")] = None,
     speech: Annotated[bool, typer.Option("--speech", help="Of timit: resynthesise and measure the sound too.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Measure the network of a run again.
 
-    eigenloop eval runs/pmnist --split test
+    Examples:
+        eigenloop eval runs/pmnist --split test
+
+        eigenloop eval runs/pmnist --bits 4
     """
     if checkpoint not in ("best", "last") and not checkpoint.isdecimal():
         raise ConfigError(f"--checkpoint is best, last or a step, got {checkpoint!r}")
     which = int(checkpoint) if checkpoint.isdecimal() else checkpoint
     net, config, step = load_run(run, which, data_dir=data_dir, device=device)
+    if bits is not None:
+        _quantize(net, width(bits), around_identity, readout_bits)
+    elif around_identity or readout_bits is not None:
+        raise ConfigError("--around-identity and --readout-bits go with --bits: give the width of U and W too")
     task = config.task
     if split is not None and split not in task.splits:
         raise ConfigError(f"{task.name} has no part {split!r}: choose {' or '.join(task.splits)}")
@@ -38,6 +54,8 @@ def evaluate(
         raise ConfigError(f"--speech is for timit, and this is a run of {task.name}: leave it out")
     size = batch_size or config.training.eval_batch_size or config.training.batch_size
     result: dict[str, Any] = {"run": str(run), "step": step, "baseline": task.baseline()}
+    if (ratio := smallest_ratio(net)) is not None:
+        result["singular_ratio"] = ratio
     for part in (split,) if split else task.splits:
         result[part] = evaluate_net(net, task, part, size)
         if speech and isinstance(task, TIMIT):
@@ -45,7 +63,15 @@ def evaluate(
     if json:
         print(json_text.dumps(result))
         return
-    print(f"{config.network.name} on {task.name}, {run}, step {step}")
+    quantized = f", smin/smax {result['singular_ratio']:.3f}" if "singular_ratio" in result else ""
+    print(f"{config.network.name} on {task.name}, {run}, step {step}{quantized}")
     for name in ("baseline", *task.splits):
         if name in result:
             print(f"{name}: " + "  ".join(f"{key} {value:.5g}" for key, value in result[name].items()))
+
+
+def _quantize(net: Model, bits: int | None, around_identity: bool, readout_bits: int | None) -> None:
+    try:
+        quantize_(net, bits, around_identity=around_identity, readout_bits=readout_bits)
+    except ValueError as error:
+        raise ConfigError(f"--bits: {error}") from error

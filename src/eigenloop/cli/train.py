@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from eigenloop.cli.display import display_for
+from eigenloop.cli.widths import BITS_HELP, width
 from eigenloop.training import ConfigError, make_config, read_settings
 from eigenloop.training import resume as resume_run
 from eigenloop.training import train as train_run
@@ -23,7 +24,7 @@ def train(
     hidden_size: Annotated[int | None, typer.Option(help="Units.")] = None,
     delay: Annotated[int | None, typer.Option(help="Blank steps, of copying.")] = None,
     length: Annotated[int | None, typer.Option(help="Steps, of adding, denoise and parenthesis.")] = None,
-    bits: Annotated[int | None, typer.Option(help="Width of the quantized weights, 2 to 16.")] = None,
+    bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
     strategy: Annotated[
         str | None, typer.Option(help="Of qornn: ste-bjorck, ste-projunn, ptq-projunn or ste-pen.")
     ] = None,
@@ -69,7 +70,7 @@ def train(
             "length": length,
             "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
         },
-        "model": {"name": model, "hidden_size": hidden_size, "bits": bits, "strategy": strategy},
+        "model": {"name": model, "hidden_size": hidden_size, "strategy": strategy},
         "optimizer": {"name": optimizer, "lr": lr, "recurrent_lr": recurrent_lr},
         "training": {
             "batch_size": batch_size,
@@ -81,6 +82,8 @@ def train(
         },
     }
     collected = _collected(task, config, given, resume, out)
+    if bits is not None:
+        collected.setdefault("model", {})["bits"] = width(bits)
     for assignment in settings or ():
         set_value(collected, assignment)
     with closing(display_for(json)) as display:

@@ -149,9 +149,15 @@ class RecurrentLayer(nn.Module):
         """Return the sum of what the matrices' papers, and STE-pen's, add to the loss; zero for most."""
         total = torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
         if self._quantizes and self.quantizer is not None and self.quantizer.penalty:
-            for matrix in self._matrices():
-                total = total + self.quantizer.distance(self.quantizer.recurrent(matrix()))
+            for quantized in self.quantized_matrices():
+                total = total + self.quantizer.distance(quantized)
         return total
+
+    def quantized_matrices(self) -> Iterator[Tensor]:
+        """Yield q(W) of every recurrent matrix; nothing where the layer is not quantized."""
+        if self.quantizer is not None:
+            for matrix in self._matrices():
+                yield self.quantizer.recurrent(matrix())
 
     @property
     def _quantizes(self) -> bool:

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from eigenloop.quantization.conditioning import Departure, departure, singular_ratio
 from eigenloop.quantization.in_layer import Quantizer
 from eigenloop.quantization.post_training import quantize_
 from eigenloop.quantization.quantizer import codes, quantize
+from eigenloop.quantization.size import SizeReport, size_report
 
-__all__ = ["Quantizer", "codes", "quantize", "quantize_"]
+__all__ = [
+    "Departure",
+    "Quantizer",
+    "SizeReport",
+    "codes",
+    "departure",
+    "quantize",
+    "quantize_",
+    "singular_ratio",
+    "size_report",
+]

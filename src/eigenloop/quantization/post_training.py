@@ -7,14 +7,23 @@ from typing import TypeVar
 from torch import nn
 
 from eigenloop.quantization.in_layer import Quantizer, made_quantizer
+from eigenloop.quantization.quantizer import checked_bits
 
 M = TypeVar("M", bound=nn.Module)
 
 
-def quantize_(network: M, bits: int | Quantizer | None, *, around_identity: bool = False) -> M:
+def quantize_(
+    network: M, bits: int | Quantizer | None, *, around_identity: bool = False, readout_bits: int | None = None
+) -> M:
     """Quantize every U and every recurrent matrix of a trained network from now on; None goes back to floating point.
 
     The weights themselves stay as they are, so that other widths can be tried and training can go on through it.
+
+    Args:
+        network: changed in place and returned.
+        bits: the width, 2 to 16, or a `Quantizer` with further options.
+        around_identity: the recurrent matrix becomes I + q(W - I).
+        readout_bits: the width of the read-out of an `eigenloop.Model`; in floating point if left out, as in QORNN.
 
     >>> import eigenloop as el
     >>> net = quantize_(el.Model(el.RNN(3, 8), 2), bits=4)
@@ -28,6 +37,13 @@ def quantize_(network: M, bits: int | Quantizer | None, *, around_identity: bool
     for layer in layers:
         if quantizer is not None and layer.state_dtype.is_complex:
             raise ValueError("a complex recurrent matrix cannot be quantized")
+    readouts = [module for module in network.modules() if hasattr(module, "readout_bits")]
+    if readout_bits is not None:
+        checked_bits(readout_bits)
+        if not readouts:
+            raise ValueError("readout_bits is for an eigenloop.Model, and this is a layer without a read-out")
     for layer in layers:
         layer.quantizer = quantizer  # type: ignore[assignment]
+    for model in readouts:
+        model.readout_bits = readout_bits  # type: ignore[assignment]
     return network

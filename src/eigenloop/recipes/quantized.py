@@ -18,7 +18,7 @@ def qornn(
     input_size: int,
     hidden_size: Size,
     *,
-    bits: int = 8,
+    bits: int | None = 8,
     strategy: Strategy = "ste-bjorck",
     init: Init = "haar",
     around_identity: bool = False,
@@ -29,7 +29,9 @@ def qornn(
     generator: Generator = None,
     **layer: Any,
 ) -> RNN:
-    """QORNN: W and U in `bits` bits, U Glorot uniform, no additive bias, by one of four strategies.
+    """QORNN: W and U in `bits` bits (None: in floating point), U Glorot uniform, by one of four strategies.
+
+    There is no additive bias.
 
     * ``"ste-bjorck"``: q(Bjorck(W)), trained by Adam through the quantizer; ReLU;
     * ``"ste-projunn"``: q(W) with W kept orthogonal by `optim.ProjUNN`; modReLU;
@@ -45,15 +47,19 @@ def qornn(
     if strategy not in matrices:
         raise ValueError(f"strategy={strategy!r} is not known: choose one of {', '.join(matrices)}")
     pen = strategy == "ste-pen"
-    quantizer = Quantizer(
-        bits,
-        around_identity=around_identity,
-        per_row=per_row,
-        normalise=normalise and pen,
-        penalty=penalty if pen else 0.0,
-        regulariser=regulariser,
-        post_training=strategy == "ptq-projunn",
-    )
+    if bits is None and pen:
+        raise ValueError("bits=None: ste-pen is about a quantized matrix, choose another strategy or give bits")
+    quantizer = None
+    if bits is not None:
+        quantizer = Quantizer(
+            bits,
+            around_identity=around_identity,
+            per_row=per_row,
+            normalise=normalise and pen,
+            penalty=penalty if pen else 0.0,
+            regulariser=regulariser,
+            post_training=strategy == "ptq-projunn",
+        )
     layer = {"nonlinearity": "modrelu" if "projunn" in strategy else "relu", **layer}
     if layer["nonlinearity"] != "modrelu":
         layer = {"bias": False, **layer}

@@ -128,7 +128,7 @@ def _upwards(drawn: Sequence[Track], name: str, references: Sequence[float], hig
     usual = max(scales.quantile(values, 0.95), *references, scales.quantile(values, 0.5))
     low, high = min(values), min(max(values), SPIKE * usual) if usual > 0 else max(values)
     positive = [value for value in values if value > 0]
-    fraction = higher_is_better or "accuracy" in name
+    fraction = higher_is_better or "accuracy" in name or "ratio" in name
     if name == "defect" and positive:
         return _padded_log(min(positive), max(positive))
     if not fraction and low >= 0 and len(positive) >= 0.9 * len(values) and high / min(positive) > 20:

@@ -1,4 +1,4 @@
-"""Learning curves, and the distance from the set: the figures that can be switched between quantities and axes."""
+"""Learning curves, distance from the set, conditioning: the figures that switch between quantities and axes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenloop.report.formatting import enumeration, quantity
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.tracks import AXES, Track
 
-DEFECT = "defect"
+DEFECT, RATIO = "defect", "singular_ratio"
 #: The unit roundoff of the types that a run may be trained in.
 ROUNDING = {"float32": 2.0**-23, "float64": 2.0**-52}
 
@@ -64,6 +64,14 @@ def defects(group: Group, found: Sequence[Track], key: str) -> Figure | None:
     return _figure(group, key, drawn, {DEFECT: references}, _unmeasured(group, found))
 
 
+def conditioning(group: Group, found: Sequence[Track], key: str) -> Figure | None:
+    """Make the curves of sigma_min / sigma_max of q(W); None where no run is quantized."""
+    drawn = [track for track in found if track.medians(RATIO)]
+    if not drawn:
+        return None
+    return _figure(group, key, drawn, {RATIO: {"orthogonal": 1.0}}, [])
+
+
 def _figure(
     group: Group, key: str, found: Sequence[Track], references: Mapping[str, Mapping[str, float]], notes: Sequence[str]
 ) -> Figure:
@@ -95,7 +103,9 @@ def _quantities(found: Sequence[Track], metric: str) -> list[str]:
             if track.kind in kinds:
                 ordered |= dict.fromkeys(track.values)
     return [
-        name for name in ordered if name != DEFECT and (name == metric or _varies(found, name)) and _known(found, name)
+        name
+        for name in ordered
+        if name not in (DEFECT, RATIO) and (name == metric or _varies(found, name)) and _known(found, name)
     ]
 
 

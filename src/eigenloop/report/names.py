@@ -33,7 +33,12 @@ TASKS = {
     "ptb": ("Penn Treebank", "Penn Treebank"),
     "timit": ("TIMIT", "TIMIT"),
 }
-QUANTITIES = {"bpc": "bits per character", "gradient_norm": "gradient norm", "lr": "learning rate"}
+QUANTITIES = {
+    "bpc": "bits per character",
+    "gradient_norm": "gradient norm",
+    "lr": "learning rate",
+    "singular_ratio": "smallest / largest singular value",
+}
 
 
 def model(name: str) -> str:

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from eigenloop.report import chart, names, paths, plane, table, verdict
-from eigenloop.report.curves import Figure, defects, learning
+from eigenloop.report.curves import Figure, conditioning, defects, learning
 from eigenloop.report.errors import RunError
 from eigenloop.report.formatting import duration, enumeration, quantity
 from eigenloop.report.groups import COLOURS, Entry, Group, grouped
@@ -34,6 +34,11 @@ class Chapter:
     lead: str
     learning: Figure | None
     defects: Figure | None
+    conditioning: Figure | None
+
+    def figures(self) -> list[Figure]:
+        """Return those that there are."""
+        return [figure for figure in (self.learning, self.defects, self.conditioning) if figure is not None]
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ def render(folders: Sequence[Path]) -> str:
     groups = grouped(read_all(folders))
     chapters = [_chapter(group, i) for i, group in enumerate(groups)]
     entries = sorted((entry for group in groups for entry in group.entries), key=lambda entry: entry.index)
-    figures = [f for chapter in chapters for f in (chapter.learning, chapter.defects) if f is not None]
+    figures = [figure for chapter in chapters for figure in chapter.figures()]
     script = _asset("report.js")
     # A lone surrogate, which JSON can spell but UTF-8 cannot, would make the file unwritable.
     return _printable(
@@ -130,6 +135,7 @@ def _chapter(group: Group, index: int) -> Chapter:
         lead=verdict.lead(found),
         learning=learning(group, curves, f"learning-{index}"),
         defects=defects(group, curves, f"defect-{index}"),
+        conditioning=conditioning(group, curves, f"conditioning-{index}"),
     )
 
 

@@ -49,6 +49,7 @@ def _built(config: Config) -> Model:
             embedding_dropout=network.embedding_dropout,
             input_dropout=network.input_dropout,
             output_dropout=network.output_dropout,
+            readout_bits=network.readout_bits,
         )
     except (TypeError, ValueError) as error:
         raise ConfigError(f"model {network.name}: {error}") from error

@@ -88,3 +88,5 @@ class NetworkSection(Section):
     """Probability of dropping a feature of the embedding, the same at all steps."""
     output_dropout: float = Field(0.0, ge=0, lt=1)
     """Probability of dropping a feature before the read-out, the same at all steps."""
+    readout_bits: int | None = Field(None, ge=2, le=16)
+    """Width of the read-out's weights; in floating point if left out."""

@@ -1,10 +1,12 @@
-"""The eigenvalues of a network's recurrent matrices."""
+"""What is watched of a network's recurrent matrices: eigenvalues, distance from the set, conditioning in few bits."""
 
 from __future__ import annotations
 
 import torch
 
+from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
+from eigenloop.quantization import singular_ratio
 from eigenloop.readout import Model
 
 
@@ -20,10 +22,12 @@ def outermost(net: Model) -> dict[str, Matrix]:
 
 @torch.no_grad()
 def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
-    """Return the eigenvalues of every matrix as (real, imaginary)."""
+    """Return the eigenvalues of every matrix as (real, imaginary): of q(W) where it is quantized."""
     found = {}
+    quantizer = net.rnn.quantizer if isinstance(net.rnn, RecurrentLayer) else None
     for name, matrix in outermost(net).items():
-        values = torch.linalg.eigvals(matrix().detach().to("cpu", torch.complex128))
+        W = matrix() if quantizer is None else quantizer.recurrent(matrix())
+        values = torch.linalg.eigvals(W.detach().to("cpu", torch.complex128))
         found[name] = [(round(z.real, 7), round(z.imag, 7)) for z in values.tolist()]
     return found
 
@@ -32,3 +36,10 @@ def largest_defect(net: Model) -> float | None:
     """Return the largest distance of a matrix from its set; None where there are no matrices of ours."""
     defects = [matrix.defect() for matrix in outermost(net).values()]
     return max(defects) if defects else None
+
+
+@torch.no_grad()
+def smallest_ratio(net: Model) -> float | None:
+    """Return sigma_min / sigma_max of the worst conditioned q(W); None where nothing is quantized."""
+    found = net.rnn.quantized_matrices() if isinstance(net.rnn, RecurrentLayer) else ()
+    return min((singular_ratio(W) for W in found), default=None)

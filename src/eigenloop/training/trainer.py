@@ -26,7 +26,7 @@ from eigenloop.training.run_folder import RunFolder
 from eigenloop.training.saving import Saver
 from eigenloop.training.schedule import Schedule, scale_rates
 from eigenloop.training.signals import Interruption
-from eigenloop.training.spectra import largest_defect, spectra
+from eigenloop.training.spectra import largest_defect, smallest_ratio, spectra
 from eigenloop.training.summary import count_parameters, describe, summarise
 from eigenloop.training.tensorboard import TensorBoard, require_tensorboard
 from eigenloop.training.update import Updater
@@ -204,7 +204,9 @@ class Trainer:
         with torch.no_grad():
             penalty = float(self.net.penalty())
         rest = {"lr": rates.get("other"), "recurrent_lr": slow, "gradient_norm": self.progress.norm, "penalty": penalty}
-        self._record("train", means | rest | {"defect": largest_defect(self.net)})
+        ratio = smallest_ratio(self.net)
+        conditioning = {} if ratio is None else {"singular_ratio": ratio}
+        self._record("train", means | rest | {"defect": largest_defect(self.net)} | conditioning)
         self.progress.window = Tally()
 
     def _evaluation_due(self, step: int) -> bool:

@@ -1,0 +1,20 @@
+"""The option ``--bits``."""
+
+from __future__ import annotations
+
+from eigenloop.training import ConfigError
+
+BITS_HELP = "Width of the quantized weights, 2 to 16, or float."
+
+
+def width(text: str) -> int | None:
+    """Return the width that is meant, None for floating point.
+
+    >>> width("4"), width("float")
+    (4, None)
+    """
+    if text == "float":
+        return None
+    if not text.isdecimal() or not 2 <= int(text) <= 16:
+        raise ConfigError(f"--bits is a whole number from 2 to 16, or float, got {text!r}")
+    return int(text)

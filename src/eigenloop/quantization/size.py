@@ -1,0 +1,143 @@
+"""What a network weighs on a device: bytes in k bits beside bytes in float32."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop.quantization.in_layer import Quantizer
+from eigenloop.quantization.quantizer import checked_bits
+
+#: A float32, and so a step of the quantizer.
+_FLOAT_BITS = 32
+
+
+@dataclass(frozen=True)
+class Part:
+    """A tensor of a network as a device would hold it.
+
+    Attributes:
+        name: where it is, as in ``weight_ih_l0``; ``recurrent_l0`` is the dense W.
+        numbers: how many there are, a complex one counting twice.
+        bits: the width of each, 32 for floating point.
+        steps: how many steps of a quantizer come with it.
+    """
+
+    name: str
+    numbers: int
+    bits: int
+    steps: int
+
+    @property
+    def bytes(self) -> int:
+        """In its width: the codes of a tensor packed without gaps, and its steps in float32."""
+        return math.ceil(self.numbers * self.bits / 8) + self.steps * _FLOAT_BITS // 8
+
+    @property
+    def float_bytes(self) -> int:
+        """In float32."""
+        return self.numbers * _FLOAT_BITS // 8
+
+
+@dataclass(frozen=True)
+class SizeReport:
+    """The parts of a network; printed, a table."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def bytes(self) -> int:
+        """All parts in their widths."""
+        return sum(part.bytes for part in self.parts)
+
+    @property
+    def float_bytes(self) -> int:
+        """All parts in float32."""
+        return sum(part.float_bytes for part in self.parts)
+
+    def __str__(self) -> str:
+        """Return a line for every part and one for all."""
+        width = max((len(part.name) for part in self.parts), default=0)
+        lines = [f"{'':{width}}  {'numbers':>10}  {'bits':>5}  {'bytes':>10}  {'float32':>10}"]
+        for part in self.parts:
+            row = f"{part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}  {part.float_bytes:>10,}"
+            lines.append(f"{part.name:{width}}  {row}")
+        numbers = sum(part.numbers for part in self.parts)
+        total = f"{numbers:>10,}  {'':>5}  {self.bytes:>10,}  {self.float_bytes:>10,}"
+        smaller = f"{self.float_bytes / self.bytes:.1f} times smaller" if self.bytes else "nothing in it"
+        return "\n".join([*lines, f"{'all':{width}}  {total}  {smaller}"])
+
+
+def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout_bits: int | None = None) -> SizeReport:
+    """Count what a device needs to run a network: U and the dense W in k bits with a step each, all else in float32.
+
+    Args:
+        network: an `eigenloop` layer or Model, or any module of torch (all in float32).
+        bits: count as if U and W had this width; as the network is quantized if left out.
+        readout_bits: the same for the read-out.
+
+    >>> import eigenloop as el
+    >>> net = el.Model(el.build("qornn", 1, 170, bits=4), 10)
+    >>> report = size_report(net)
+    >>> report.bytes, report.float_bytes
+    (21383, 123120)
+    >>> print(report)  # doctest: +NORMALIZE_WHITESPACE
+                       numbers   bits       bytes     float32
+    rnn.weight_ih_l0       170      4          89         680
+    rnn.recurrent_l0    28,900      4      14,454     115,600
+    readout.weight       1,700     32       6,800       6,800
+    readout.bias            10     32          40          40
+    all                 30,780              21,383     123,120  5.8 times smaller
+    """
+    return SizeReport(tuple(_parts(network, bits, readout_bits)))
+
+
+def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int | None) -> Iterator[Part]:
+    counted: set[int] = set()
+    readout_bits = readout_bits if readout_bits is not None else getattr(network, "readout_bits", None)
+    for name, module in network.named_modules():
+        prefix = f"{name}." if name else ""
+        if hasattr(module, "quantizer"):
+            yield from _layer(module, prefix, bits)
+            counted |= {id(parameter) for parameter in module.parameters()}
+        for key, parameter in module.named_parameters(recurse=False):
+            if id(parameter) in counted:  # of a layer above, or tied
+                continue
+            counted.add(id(parameter))
+            tied = parameter is getattr(getattr(network, "readout", None), "weight", None)
+            yield _part(prefix + key, parameter, readout_bits if tied else None)
+
+
+def _layer(layer: nn.Module, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:
+    """Count a recurrent layer: its own parameters, and the dense W in place of what it is built from."""
+    quantizer = bits if isinstance(bits, Quantizer) else layer.quantizer if bits is None else Quantizer(bits)
+    assert quantizer is None or isinstance(quantizer, Quantizer)
+    width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
+    cells = {name: _gates(child) for name, child in layer.named_children()}
+    for name, parameter in layer.named_parameters(recurse=False):
+        if name.startswith("weight_ih"):
+            gates = len(cells[name.replace("weight_ih", "recurrent")])
+            yield _part(prefix + name, parameter, width, len(parameter) if per_row else gates)
+        else:
+            yield _part(prefix + name, parameter, None)
+    for name, matrices in cells.items():
+        for key, matrix in matrices.items():
+            with torch.no_grad():
+                W = matrix()
+            yield _part(prefix + name + key, W, width, len(W) if per_row else 1)
+
+
+def _gates(cell: nn.Module) -> dict[str, nn.Module]:
+    """Return the matrices of a cell by the ending of their names: one, or those of a GRU's gates."""
+    return {"": cell} if hasattr(cell, "defect") else {f".{gate}": matrix for gate, matrix in cell.named_children()}
+
+
+def _part(name: str, tensor: Tensor, bits: int | None, steps: int = 1) -> Part:
+    numbers = tensor.numel() * (2 if tensor.is_complex() else 1)
+    if bits is None:
+        return Part(name, numbers, _FLOAT_BITS, 0)
+    return Part(name, numbers, checked_bits(bits), steps)
