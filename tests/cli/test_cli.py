@@ -11,8 +11,9 @@ import pytest
 
 from eigenloop.cli import main
 from eigenloop.models import NAMES
+from eigenloop.quantization import quantize_, singular_ratio
 from eigenloop.tasks import TASKS
-from eigenloop.training import read_settings
+from eigenloop.training import evaluate, load_run, read_settings
 
 QUICK = ["--delay", "5", "--hidden-size", "8", "--steps", "6", "--batch-size", "4"]
 QUICK += ["--set", "valid_size=8", "--set", "test_size=8", "--set", "eval_every=3", "--set", "log_every=2"]
@@ -182,11 +183,34 @@ def test_quantized(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert config["model"]["bits"] == 4
     assert config["optimizer"]["name"] == ("projunn" if "projunn" in strategy else "adam")
     assert call("train", "copying", "--model", "scornn", *QUICK, "--bits", "4", "--out", "scornn") == 0
-    capsys.readouterr()
-    assert call("train", "copying", "--model", "qornn", "--bits", "1") == 2
-    assert "bits is a whole number from 2 to 16, got 1" in capsys.readouterr().err
+    assert "smin/smax 0." in capsys.readouterr().out
+    for wrong in ("1", "17", "four"):
+        assert call("train", "copying", "--model", "qornn", "--bits", wrong) == 2
+        assert f"whole number from 2 to 16, or float, got '{wrong}'" in capsys.readouterr().err
     assert call("train", "copying", "--model", "qornn", "--strategy", "ste") == 2
     assert "'ste-bjorck'" in capsys.readouterr().err
+
+
+def test_float_and_quantized_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+    """A float run measured in k bits is what `quantize_` makes of it."""
+    assert call("train", "copying", "--model", "qornn", *QUICK, "--bits", "float", "--out", "run") == 0
+    assert read_settings(Path("run/config.yaml"))["model"]["bits"] is None
+    assert "smin/smax" not in capsys.readouterr().out
+    net, config, _ = load_run("run")
+    for options, widths in (([], (3, None)), (["--readout-bits", "2"], (3, 2))):
+        assert call("eval", "run", "--bits", "3", *options, "--split", "test", "--json") == 0
+        said = json.loads(capsys.readouterr().out)
+        quantize_(net, widths[0], readout_bits=widths[1])
+        assert said["test"] == evaluate(net, config.task, "test", config.training.batch_size)
+        assert said["singular_ratio"] == singular_ratio(net.rnn.recurrent_matrix())
+    assert call("eval", "run", "--bits", "float") == 0
+    assert call("eval", "run", "--around-identity") == 2
+    assert "go with --bits" in capsys.readouterr().err
+    assert call("train", "copying", "--model", "lstm", *QUICK, "--out", "lstm") == 0
+    assert call("eval", "lstm", "--bits", "4") == 2
+    assert "no recurrent layer of eigenloop" in capsys.readouterr().err
+    assert call("train", "copying", "--model", "qornn", "--strategy", "ste-pen", "--bits", "float") == 2
+    assert "ste-pen is about a quantized matrix" in capsys.readouterr().err
 
 
 def test_a_page_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from eigenloop.analysis.style import styled
 from eigenloop.training import atomic
 
 
@@ -71,7 +72,8 @@ class Result:
         buffer = io.BytesIO()
         # The same picture has the same bytes: no date, and no random names of clip paths.
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
-        self.figure.savefig(buffer, format=kind, dpi=150, metadata=metadata, bbox_inches="tight")
+        with styled():
+            self.figure.savefig(buffer, format=kind, dpi=150, metadata=metadata, bbox_inches="tight")
         return buffer.getvalue()
 
 

@@ -41,8 +41,9 @@ def _adding(strategy: str) -> Settings:
 
 def _copying(strategy: str) -> Settings:
     keeps = strategy in PROJECTED
+    # Only projUNN's start is given; STE-Bjorck's is that of the layer it builds on.
     return {
-        "model": {"init": "henaff", "nonlinearity": "modrelu"},  # the paper does not say how STE-Bjorck starts
+        "model": {"init": "henaff" if keeps else "haar", "nonlinearity": "modrelu"},
         "optimizer": {"lr": 7e-4, "recurrent_lr": 7e-4} if keeps else {"lr": 1e-4, "recurrent_lr": 1e-4 / 32},
         "schedule": {"name": "factor", "factor": 0.9, "every": 4000, "unit": "step"},
         "training": {"batch_size": 128, "steps": 40_000},

@@ -1,0 +1,80 @@
+"""What quantization-aware training costs beside the same layer in floating point; goal: at most 20 % more.
+
+A step is forward, loss on h_n, backward and Adam (or projUNN) of a layer with n = 170, T = 784, B = 128: pixel by pixel
+MNIST. Both layers are measured interleaved, so that a busy machine slows both, and their medians compared.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+import eigenloop as el
+
+#: What is quantized: QORNN's two best strategies, and models that its paper did not try.
+LAYERS: dict[str, dict[str, Any]] = {
+    "qornn ste-bjorck": {"strategy": "ste-bjorck"},
+    "qornn ste-projunn": {"strategy": "ste-projunn"},
+    "scornn": {},
+    "nnrnn": {},
+    "enrnn": {},
+    "ncgru": {},
+}
+
+
+def stepper(layer: nn.Module, x: torch.Tensor) -> Callable[[], None]:
+    """Return a function that does one training step."""
+    groups = el.optim.param_groups(layer, lr=1e-4, recurrent_lr=1e-5)
+    projected = any(group["name"] == "projected" for group in groups)
+    optimizer: torch.optim.Optimizer = el.optim.ProjUNN(groups) if projected else torch.optim.Adam(groups)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        _, state = layer(x)
+        state.square().mean().backward()
+        optimizer.step()
+
+    return step
+
+
+def measured(run: Callable[[], None]) -> float:
+    """Time one call, in milliseconds."""
+    start = time.perf_counter()
+    run()
+    return 1e3 * (time.perf_counter() - start)
+
+
+def main() -> None:
+    """Measure every layer and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--size", type=int, default=170)
+    parser.add_argument("--steps", type=int, default=784, help="of time")
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--bits", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=25)
+    arguments = parser.parse_args()
+    n, T, B, k = arguments.size, arguments.steps, arguments.batch, arguments.bits
+    print(f"n={n} T={T} B={B}, {torch.get_num_threads()} threads, medians of {arguments.repeats} interleaved steps")
+    print(f"{'layer':20}  {'float':>9}  {f'{k} bits':>9}  {'more':>7}")
+    for name, options in LAYERS.items():
+        x = torch.rand(T, B, 1)
+        torch.manual_seed(0)
+        runs = [stepper(el.build(name.split()[0], 1, n, bits=bits, **options), x) for bits in (None, k)]
+        for run in runs * 2:
+            run()
+        times: list[list[float]] = [[], []]
+        for i in range(arguments.repeats):
+            for which in (0, 1) if i % 2 else (1, 0):
+                times[which].append(measured(runs[which]))
+        plain, quantized = (statistics.median(found) for found in times)
+        print(f"{name:20}  {plain:6.1f} ms  {quantized:6.1f} ms  {100 * (quantized / plain - 1):+6.1f} %", flush=True)
+
+
+if __name__ == "__main__":
+    main()
