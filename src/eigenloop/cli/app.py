@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import typer
 
 import eigenloop
-from eigenloop.cli import analyse, bench, evaluate, listing, report, train
+from eigenloop.cli import analyse, bench, evaluate, listing, report, reproduce, train
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError
 
@@ -26,6 +26,7 @@ app.command("eval")(evaluate.evaluate)
 app.command("list")(listing.show)
 app.command("report")(report.report)
 app.command("bench")(bench.bench)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(analyse.app, name="analyse")
 
 

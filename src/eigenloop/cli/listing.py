@@ -9,17 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
+from eigenloop import experiments
 from eigenloop.models import NAMES
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS
 from eigenloop.training.errors import unknown_name
 from eigenloop.training.optimizers import OPTIMIZERS, defaults
 
-_KINDS = ("models", "tasks", "optimizers")
+_KINDS = ("models", "tasks", "optimizers", "experiments")
 
 
 def show(
-    kind: Annotated[str, typer.Argument(help="models, tasks or optimizers.")],
+    kind: Annotated[str, typer.Argument(help="models, tasks, optimizers or experiments.")],
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """List what there is, with its own options.
@@ -28,7 +29,7 @@ def show(
     """
     if kind not in _KINDS:
         raise unknown_name("list of", kind, _KINDS, f"There are lists of {', '.join(_KINDS)}")
-    found = {"models": _models, "tasks": _tasks, "optimizers": _optimizers}[kind]()
+    found = {"models": _models, "tasks": _tasks, "optimizers": _optimizers, "experiments": _experiments}[kind]()
     if json:
         print(json_text.dumps(found))
         return
@@ -78,3 +79,12 @@ def _optimizers() -> dict[str, dict[str, Any]]:
         name: {"description": _first_sentence(made).partition(". ")[0], "options": defaults(name)}
         for name, (made, _) in OPTIMIZERS.items()
     }
+
+
+def _experiments() -> dict[str, dict[str, Any]]:
+    found = {}
+    for name in experiments.names():
+        experiment = experiments.load(name)
+        described = f"{experiment.paper}, {experiment.item}: {experiment.title}"
+        found[name] = {"description": described, "options": {row: r.label for row, r in experiment.rows.items()}}
+    return found

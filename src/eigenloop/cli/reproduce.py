@@ -1,0 +1,180 @@
+"""``eigenloop reproduce``."""
+
+from __future__ import annotations
+
+import json as json_text
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from eigenloop import experiments
+from eigenloop.cli.display import clock
+from eigenloop.experiments import Experiment, Planned, Record
+from eigenloop.experiments.reproduce import progress_of
+from eigenloop.experiments.schema import BUDGETS
+from eigenloop.training import ConfigError
+
+#: Seconds between plain lines that say how far the trainings are.
+_EVERY = 60.0
+
+
+def reproduce(
+    name: Annotated[str, typer.Argument(help="An experiment (eigenloop list experiments), or all.")],
+    budget: Annotated[str, typer.Option(help="smoke: seconds; hour: two cores, an hour; full: the paper's.")] = "hour",
+    only: Annotated[str | None, typer.Option(help="Rows, with commas between them.")] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Trainings at once; as many as cores if left out.")] = None,
+    results: Annotated[Path, typer.Option(help="Where results are kept.")] = Path("results"),
+    work: Annotated[Path, typer.Option(help="Where runs and checkpoints are.")] = Path("runs/reproduce"),
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data; EIGENLOOP_DATA if left out.")] = None,
+    collect: Annotated[
+        bool, typer.Option("--collect", help="Train nothing; write down how far cut runs have come.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Run a published table or figure again, and keep our numbers beside it.
+
+    What is done is skipped, what was cut goes on. eigenloop report --published shows all of it.
+
+    Examples:
+        eigenloop reproduce nnrnn-table6
+
+        eigenloop reproduce ncgru-table3 --budget hour --only ncgru,gru
+    """
+    chosen = next((b for b in BUDGETS if b == budget), None)
+    if chosen is None:
+        raise ConfigError(f"--budget is {', '.join(BUDGETS[:-1])} or {BUDGETS[-1]}, got {budget!r}")
+    rows = [row.strip() for row in (only or "").split(",") if row.strip()]
+    if rows and name == "all":
+        raise ConfigError("--only names rows of one experiment: name the experiment instead of all")
+    wanted = [experiments.load(each) for each in (experiments.names() if name == "all" else [name])]
+    watcher = _JSONWatcher() if json else _Watcher()
+    good = True
+    runs: list[Planned] = []
+    for experiment in wanted:
+        if experiment.analysis is not None:
+            _computed(experiment, results, rows, watcher)
+        else:
+            runs += experiments.planned(experiment, chosen, rows)
+    if collect:
+        for run, record in experiments.collect(runs, results, work):
+            watcher.finished(run, record, None)
+    elif runs:
+        with watcher:
+            count = jobs or os.cpu_count() or 1
+            good = experiments.reproduce(runs, results, work, watcher, jobs=count, data_dir=data_dir)
+    if not good:
+        raise typer.Exit(1)
+
+
+def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: _Watcher) -> None:
+    for name, record in experiments.compute(experiment, results, rows):
+        watcher.computed(experiment, name, record)
+
+
+class _Watcher:
+    """Lines for what begins and ends; on a terminal, what runs now below them."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+        self._live = Live(console=self._console, refresh_per_second=2, transient=True)
+        self._told = time.monotonic()
+
+    def __enter__(self) -> _Watcher:
+        if self._console.is_terminal:
+            self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._console.is_terminal:
+            self._live.stop()
+
+    def computed(self, experiment: Experiment, name: str, record: Record) -> None:
+        """Say what an analysis found."""
+        self._say(f"{experiment.name}/{name}: {_compared(experiment, name, record)}")
+
+    def skipped(self, run: Planned, record: Record) -> None:
+        """Say what is known already."""
+        self._say(f"{run.label}: done before, {_compared(run.experiment, run.row_name, record)}")
+
+    def started(self, run: Planned, resumed: bool) -> None:
+        """Say what begins."""
+        self._say(f"{run.label}: {'goes on' if resumed else 'begins'}")
+
+    def waiting(self, running: Mapping[str, Path]) -> None:
+        """Show what runs now: always on a terminal, once a minute elsewhere."""
+        now = time.monotonic()
+        if self._console.is_terminal:
+            if now - self._told >= 1:
+                self._told = now
+                self._live.update(Text("\n".join(_state(label, folder) for label, folder in running.items())))
+        elif now - self._told >= _EVERY:
+            self._told = now
+            for label, folder in running.items():
+                self._say(_state(label, folder))
+
+    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
+        """Say what came of it."""
+        if record is None:
+            self._say(f"{run.label}: failed: {problem}")
+        else:
+            compared = _compared(run.experiment, run.row_name, record)
+            self._say(f"{run.label}: {record.status}, {compared}, {clock(record.seconds)}")
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, markup=False, soft_wrap=True)
+
+
+class _JSONWatcher(_Watcher):
+    """Every event as JSON."""
+
+    def __enter__(self) -> _JSONWatcher:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def computed(self, experiment: Experiment, name: str, record: Record) -> None:
+        self._event("computed", f"{experiment.name}/{name}", record)
+
+    def skipped(self, run: Planned, record: Record) -> None:
+        self._event("skipped", run.label, record)
+
+    def started(self, run: Planned, resumed: bool) -> None:
+        print(json_text.dumps({"kind": "started", "run": run.label, "resumed": resumed}), flush=True)
+
+    def waiting(self, running: Mapping[str, Path]) -> None:
+        pass
+
+    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
+        if record is None:
+            print(json_text.dumps({"kind": "failed", "run": run.label, "problem": problem}), flush=True)
+        else:
+            self._event("finished", run.label, record)
+
+    @staticmethod
+    def _event(kind: str, label: str, record: Record) -> None:
+        content: dict[str, Any] = record.model_dump(mode="json", exclude={"curve", "train_curve", "config"})
+        print(json_text.dumps({"kind": kind, "run": label, **content}), flush=True)
+
+
+def _state(label: str, folder: Path) -> str:
+    line = progress_of(folder)
+    if line is None:
+        return f"{label}: starting"
+    loss = line.get("loss")
+    found = "" if loss is None else f"{line['kind']} loss {loss:.4g}, "
+    return f"{label}: step {line['step']}, {found}{clock(line['seconds'])}"
+
+
+def _compared(experiment: Experiment, name: str, record: Record) -> str:
+    row = experiment.rows[name]
+    ours = "nothing measured" if record.value is None else f"{record.metric} {record.value:.5g}"
+    theirs = f"published {row.published:.5g}" if row.published is not None else f"published: {row.said}"
+    return f"{ours} ({theirs})"

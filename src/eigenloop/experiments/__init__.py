@@ -1,0 +1,25 @@
+"""Every published table and figure as a file, and what it takes to run it."""
+
+from __future__ import annotations
+
+from eigenloop.experiments.computed import compute
+from eigenloop.experiments.library import load, names
+from eigenloop.experiments.plan import Planned, planned
+from eigenloop.experiments.records import Record
+from eigenloop.experiments.reproduce import collect, reproduce
+from eigenloop.experiments.schema import BUDGETS, Budget, Experiment, Row
+
+__all__ = [
+    "BUDGETS",
+    "Budget",
+    "Experiment",
+    "Planned",
+    "Record",
+    "Row",
+    "collect",
+    "compute",
+    "load",
+    "names",
+    "planned",
+    "reproduce",
+]

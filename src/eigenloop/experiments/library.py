@@ -1,0 +1,49 @@
+"""The experiments that come with the package, one YAML file each."""
+
+from __future__ import annotations
+
+import functools
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from pydantic import ValidationError
+
+from eigenloop.experiments.schema import Experiment
+from eigenloop.training import yaml_text
+from eigenloop.training.errors import ConfigError, unknown_name
+
+
+@functools.cache
+def _files() -> dict[str, Traversable]:
+    found = files("eigenloop.experiments").joinpath("data").iterdir()
+    return {f.name.removesuffix(".yaml"): f for f in sorted(found, key=lambda f: f.name) if f.name.endswith(".yaml")}
+
+
+def names() -> list[str]:
+    """Return the names of all experiments."""
+    return list(_files())
+
+
+@functools.cache
+def load(name: str) -> Experiment:
+    """Return an experiment by its name.
+
+    >>> load("nnrnn-table6").rows["a100-b0-d0"].published
+    5.19
+    """
+    if name not in _files():
+        raise unknown_name("experiment", name, names(), f"The experiments are {', '.join(names())}")
+    return parsed(yaml_text.load(_files()[name].read_text(encoding="utf-8")), name)
+
+
+def parsed(content: Any, name: str) -> Experiment:
+    """Check the content of a file."""
+    if not isinstance(content, dict):
+        raise ConfigError(f"experiment {name} is not a mapping")
+    try:
+        return Experiment(**{"name": name, **content})
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise ConfigError(f"experiment {name}: {place + ': ' if place else ''}{first['msg']}") from error

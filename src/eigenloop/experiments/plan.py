@@ -1,0 +1,94 @@
+"""From an experiment to the runs that it takes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from eigenloop.experiments.schema import Budget, BudgetName, Experiment, Row, Settings
+from eigenloop.training import Config, ConfigError, make_config
+from eigenloop.training.errors import unknown_name
+
+#: What does not change the numbers: where things are, and how often they are looked at.
+_BESIDE_THE_POINT = (
+    ("task", "data_dir"),
+    ("training", "device"),
+    ("training", "threads"),
+    ("training", "log_every"),
+    ("training", "checkpoint_seconds"),
+    ("training", "tensorboard"),
+    ("training", "max_seconds"),
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One run: a row, a budget and a seed, and the settings that they make."""
+
+    experiment: Experiment
+    row_name: str
+    budget: BudgetName
+    seed: int
+    settings: Settings
+
+    @property
+    def row(self) -> Row:
+        """The row of the experiment."""
+        return self.experiment.rows[self.row_name]
+
+    @property
+    def label(self) -> str:
+        """Experiment, row, budget and seed as one name, that of the run's folder."""
+        return f"{self.experiment.name}/{self.row_name}-{self.budget}-{self.seed}"
+
+    def config(self) -> Config:
+        """Complete the settings; an error names the row."""
+        try:
+            return make_config(self.settings)
+        except ConfigError as error:
+            raise ConfigError(f"{self.experiment.name}, row {self.row_name}, budget {self.budget}: {error}") from error
+
+
+def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = ()) -> list[Planned]:
+    """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
+    for name in only:
+        if name not in experiment.rows:
+            rows = ", ".join(experiment.rows)
+            raise unknown_name("row", name, experiment.rows, f"The rows of {experiment.name} are {rows}")
+    found = [
+        Planned(experiment, name, budget, seed, _settings(experiment, row, budget, seed))
+        for name, row in experiment.rows.items()
+        if not only or name in only
+        for seed in _budget(experiment, row, budget).seeds
+    ]
+    rank = {name: i for i, name in enumerate(experiment.rows)}
+    return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
+
+
+def _budget(experiment: Experiment, row: Row, budget: BudgetName) -> Budget:
+    return row.budgets.get(budget) or experiment.budgets.get(budget) or Budget()
+
+
+def _settings(experiment: Experiment, row: Row, budget: BudgetName, seed: int) -> Settings:
+    """Put settings together: the experiment's, the row's, the budget's, the row's for this budget; then the seed."""
+    own = row.budgets.get(budget, Budget()).settings
+    shared = experiment.budgets.get(budget, Budget()).settings
+    merged: Settings = {}
+    for layer in (experiment.settings, row.settings, shared, own, {"training": {"seed": seed}}):
+        for section, values in layer.items():
+            before = dict(merged.get(section, {}))
+            for one, other in (("steps", "epochs"), ("epochs", "steps")):
+                if section == "training" and one in values:
+                    before.pop(other, None)
+            merged[section] = before | values
+    return merged
+
+
+def config_hash(config: Config) -> str:
+    """Return a short hash of all settings that can change the numbers."""
+    content = config.as_dict()
+    for section, key in _BESIDE_THE_POINT:
+        content[section].pop(key, None)
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]

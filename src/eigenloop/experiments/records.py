@@ -1,0 +1,198 @@
+"""What is kept of a run: ``results/EXPERIMENT/ROW.json``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eigenloop.experiments.plan import Planned, config_hash
+from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
+from eigenloop.training import RunError, atomic
+from eigenloop.training.run_folder import finite
+
+#: Points that a curve keeps at most.
+POINTS = 200
+
+
+class Record(BaseModel):
+    """One run of a row.
+
+    Attributes:
+        value: our number; None where training diverged before there was one.
+        curve: step and value of the metric along the way.
+        train_curve: step and training loss along the way.
+        config: all settings.
+        complete: whether the run went to its planned end; if not, `steps` says how far it came.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    budget: BudgetName
+    seed: int
+    metric: str
+    measure: Measure | None
+    value: float | None
+    baseline: float | None = None
+    status: str
+    complete: bool
+    steps: int = 0
+    planned_steps: int | None = None
+    epochs: float | None = None
+    parameters: int | None = None
+    curve: list[tuple[int, float | None]] = []
+    train_curve: list[tuple[int, float | None]] = []
+    config: dict[str, dict[str, Any]] = {}
+    config_hash: str
+    commit: str | None
+    seconds: float
+    started: str = ""
+    versions: dict[str, str]
+    machine: dict[str, Any]
+
+
+def path_of(results: Path, experiment: str, row: str) -> Path:
+    """Return the file of a row."""
+    return results / experiment / f"{row}.json"
+
+
+def read(results: Path, experiment: str, row: str) -> list[Record]:
+    """Read the runs of a row; none where there is no file."""
+    path = path_of(results, experiment, row)
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return [Record(**run) for run in content["runs"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, TypeError, KeyError, ValidationError) as error:
+        raise RunError(f"{path} is damaged ({type(error).__name__}): restore it, or delete it and run again") from error
+
+
+def keep(results: Path, experiment: Experiment, row: str, record: Record) -> None:
+    """Write a run down, in place of one with the same budget and seed."""
+    others = [r for r in read(results, experiment.name, row) if (r.budget, r.seed) != (record.budget, record.seed)]
+    runs = sorted([*others, record], key=lambda r: (BUDGETS.index(r.budget), r.seed))
+    path = path_of(results, experiment.name, row)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = {"experiment": experiment.name, "row": row, "runs": [run.model_dump(mode="json") for run in runs]}
+    atomic.write_text(path, _written(finite(content)))
+
+
+def _written(content: dict[str, Any]) -> str:
+    """Return JSON with a line for every curve: a list with a line a number cannot be read."""
+    text = json.dumps(content, indent=1)
+    curves = [curve for run in content["runs"] for curve in (run["curve"], run["train_curve"]) if curve]
+    for curve in curves:
+        indented = json.dumps(curve, indent=1).replace("\n", "\n   ")
+        text = text.replace(indented, json.dumps(curve), 1)
+    return text + "\n"
+
+
+def collected(run: Planned, folder: Path) -> Record | None:
+    """Read the record of a run from its folder, finished or not; None while nothing was measured."""
+    metrics = lines_of(folder / "metrics.jsonl")
+    summary = _json(folder / "summary.json") or {}
+    if not metrics and not summary:
+        return None
+    config = run.config()
+    metric, measure = run.row.metric or run.experiment.metric, run.row.measure or run.experiment.measure
+    complete = summary.get("status") in ("finished", "solved", "diverged")
+    split = config.task.splits[0]
+    curve = [(line["step"], line.get(metric)) for line in metrics if line["kind"] == split]
+    train = [(line["step"], line.get("loss")) for line in metrics if line["kind"] == "train"]
+    last = metrics[-1] if metrics else {}
+    return Record(
+        budget=run.budget,
+        seed=run.seed,
+        metric=metric,
+        measure=measure,
+        value=measured(measure, metric, summary, curve, train, run.experiment.higher_is_better),
+        baseline=(summary.get("baseline") or config.task.baseline()).get(metric),
+        status=summary.get("status", "unfinished"),
+        complete=complete,
+        steps=int(summary.get("steps") or last.get("step", 0)) if complete else int(last.get("step", 0)),
+        planned_steps=config.training.steps,
+        epochs=last.get("epoch"),
+        parameters=summary.get("parameters"),
+        curve=thinned(curve),
+        train_curve=thinned(train),
+        config=_without_places(config.as_dict()),
+        config_hash=config_hash(config),
+        commit=summary.get("commit"),
+        seconds=float(summary.get("seconds") or last.get("seconds", 0.0)),
+        started=summary.get("started", ""),
+        versions=summary.get("versions", {}),
+        machine=summary.get("machine", {}),
+    )
+
+
+def measured(
+    measure: Measure,
+    metric: str,
+    summary: dict[str, Any],
+    curve: Sequence[tuple[int, float | None]],
+    train: Sequence[tuple[int, float | None]],
+    higher_is_better: bool,
+) -> float | None:
+    """Return the number that is compared; the validation part's best where there is no test yet.
+
+    >>> measured("lowest-train", "loss", {}, [], [(10, 0.3), (20, 0.1), (30, 0.2)], False)
+    0.1
+    """
+    best = max if higher_is_better else min
+    values = [value for _, value in curve if value is not None]
+    losses = [value for _, value in train if value is not None]
+    if measure == "lowest-train":
+        return min(losses, default=None)
+    if measure == "final-train":
+        return losses[-1] if losses else None
+    if measure == "final":
+        return values[-1] if values else None
+    test = (summary.get("test") or {}).get(metric)
+    if measure == "test" and test is not None:
+        return float(test)
+    return best(values, default=None)
+
+
+def thinned(curve: Sequence[tuple[int, float | None]]) -> list[tuple[int, float | None]]:
+    """Return at most `POINTS` points, evenly chosen, the last among them, with five digits.
+
+    >>> len(thinned([(i, 1 / 3) for i in range(1000)])), thinned([(1, 1 / 3)])
+    (200, [(1, 0.33333)])
+    """
+    count = len(curve)
+    chosen = range(count) if count <= POINTS else [round(i * (count - 1) / (POINTS - 1)) for i in range(POINTS)]
+    return [(curve[i][0], None if (value := curve[i][1]) is None else float(f"{value:.5g}")) for i in chosen]
+
+
+def _without_places(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Leave out the folder of the data, which is somebody's own."""
+    return {section: {k: v for k, v in values.items() if k != "data_dir"} for section, values in settings.items()}
+
+
+def lines_of(path: Path) -> list[dict[str, Any]]:
+    """Read the lines of metrics; one that was torn by a kill is left out."""
+    try:
+        text = path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    found = []
+    for line in text.splitlines():
+        try:
+            value = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(value, dict) and "step" in value and "kind" in value:
+            found.append(value)
+    return found
+
+
+def _json(path: Path) -> dict[str, Any] | None:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,190 @@
+"""Running an experiment: several trainings at once, each resumable, skipping what is done."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from eigenloop.experiments import records
+from eigenloop.experiments.plan import Planned, config_hash
+from eigenloop.experiments.records import Record
+from eigenloop.training import RunError, atomic
+from eigenloop.training.run_folder import RunFolder
+
+#: How long a training that is asked to stop may take to save itself.
+_PATIENCE = 60.0
+
+
+class Watcher(Protocol):
+    """Something that shows how an experiment goes."""
+
+    def skipped(self, run: Planned, record: Record) -> None:
+        """A run is done already."""
+
+    def started(self, run: Planned, resumed: bool) -> None:
+        """A training began, or goes on."""
+
+    def waiting(self, running: Mapping[str, Path]) -> None:
+        """Some time has passed; the folders of what runs now, by label."""
+
+    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
+        """A training ended, with what came of it, or with what was wrong."""
+
+
+@dataclass
+class _Running:
+    run: Planned
+    folder: Path
+    process: subprocess.Popen[bytes]
+
+
+def reproduce(
+    runs: Sequence[Planned], results: Path, work: Path, watcher: Watcher, *, jobs: int, data_dir: Path | None = None
+) -> bool:
+    """Train what is not done yet, `jobs` at a time with one thread each; return whether everything is done now.
+
+    A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings, training goes on in
+    it. When a run ends its record goes to `results`. An interruption lets every training save itself first.
+    """
+    waiting = [run for run in runs if not _done(run, results, watcher)]
+    running: list[_Running] = []
+    good = True
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.append(_start(waiting.pop(0), work, watcher, data_dir))
+            ended = [r for r in running if r.process.poll() is not None]
+            for job in ended:
+                running.remove(job)
+                good = _end(job, results, watcher) and good
+            if not ended:
+                watcher.waiting({job.run.label: job.folder for job in running})
+                time.sleep(0.2)
+    finally:
+        _stop(running)
+    return good
+
+
+def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Planned, Record]]:
+    """Write down how far the runs in `work` have come, without training; return what was found."""
+    found = []
+    for run in runs:
+        folder = folder_of(run, work)
+        if not _same_settings(run, folder):
+            continue
+        record = records.collected(run, folder)
+        if record is not None:
+            records.keep(results, run.experiment, run.row_name, record)
+            found.append((run, record))
+    return found
+
+
+def folder_of(run: Planned, work: Path) -> Path:
+    """Return the folder of a run."""
+    return work / run.label
+
+
+def command_of(run: Planned) -> str:
+    """Return the command that makes a row again."""
+    return f"eigenloop reproduce {run.experiment.name} --budget {run.budget} --only {run.row_name}"
+
+
+def _done(run: Planned, results: Path, watcher: Watcher) -> bool:
+    """Whether the results hold this run already, made with the settings that it has now."""
+    wanted = config_hash(run.config())
+    for record in records.read(results, run.experiment.name, run.row_name):
+        same = (record.budget, record.seed, record.config_hash) == (run.budget, run.seed, wanted)
+        if same and record.complete:
+            watcher.skipped(run, record)
+            return True
+    return False
+
+
+def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
+    """Begin a training in a process of its own, or go on with one."""
+    folder = folder_of(run, work)
+    resumed = (folder / "config.yaml").is_file()
+    if resumed and not _same_settings(run, folder):
+        raise RunError(
+            f"{folder} holds a run with other settings: move it away to run {run.experiment.name} with today's"
+        )
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        settings = folder.parent / f"{folder.name}.yaml"
+        atomic.write_text(settings, run.config().as_yaml())
+        log = (folder.parent / f"{folder.name}.log").open("ab")
+    except OSError as error:
+        raise RunError(f"the folder {folder.parent} cannot be written: {error.strerror or error}") from error
+    arguments = ["--resume"] if resumed else ["--config", str(settings)]
+    if data_dir is not None:
+        arguments += ["--data-dir", str(data_dir)]
+    with log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "eigenloop", "train", "--out", str(folder), *arguments],
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env=_one_thread(os.environ),
+            start_new_session=True,  # an interruption reaches the trainings through us, once
+        )
+    watcher.started(run, resumed)
+    return _Running(run, folder, process)
+
+
+def _one_thread(environment: Mapping[str, str]) -> dict[str, str]:
+    """Two trainings with many threads on two cores slow each other down a hundredfold."""
+    return {**environment, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def _same_settings(run: Planned, folder: Path) -> bool:
+    if not (folder / "config.yaml").is_file():
+        return False
+    return config_hash(RunFolder(folder).stored()) == config_hash(run.config())
+
+
+def _end(job: _Running, results: Path, watcher: Watcher) -> bool:
+    """Write down what came of a training; one that reached NaN is a result too."""
+    record = records.collected(job.run, job.folder)
+    if record is not None and record.complete:
+        records.keep(results, job.run.experiment, job.run.row_name, record)
+        watcher.finished(job.run, record, None)
+        return True
+    watcher.finished(job.run, None, _last_words(job.folder.parent / f"{job.folder.name}.log"))
+    return False
+
+
+def _last_words(log: Path) -> str:
+    """Return the last line that a training printed: its error."""
+    with contextlib.suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        if lines:
+            return lines[-1].removeprefix("eigenloop: ")
+    return "it ended without a word"
+
+
+def _stop(running: Sequence[_Running]) -> None:
+    """Ask every training to save itself and end, and wait for it."""
+    for job in running:
+        with contextlib.suppress(ProcessLookupError):
+            job.process.send_signal(signal.SIGINT)
+    deadline = time.monotonic() + _PATIENCE
+    for job in running:
+        try:
+            job.process.wait(max(deadline - time.monotonic(), 0.1))
+        except subprocess.TimeoutExpired:
+            job.process.kill()
+            job.process.wait()
+
+
+def progress_of(folder: Path) -> dict[str, Any] | None:
+    """Return the newest line of metrics of a run; None before there is one."""
+    lines = records.lines_of(folder / "metrics.jsonl")
+    return lines[-1] if lines else None

@@ -1,0 +1,176 @@
+"""What a file of an experiment may say: a published table or figure, row by row, and how to run it."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from eigenloop.training.published import SECTIONS
+
+BudgetName = Literal["smoke", "hour", "full"]
+BUDGETS: tuple[BudgetName, ...] = ("smoke", "hour", "full")
+Settings = dict[str, dict[str, Any]]
+
+#: What of a run is compared: the test part with the network that was best on the validation part, the validation part
+#: at its best or at the end, or the loss on training batches, smoothed, at its lowest or at the end.
+Measure = Literal["test", "best", "final", "lowest-train", "final-train"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+class Claim(_Strict):
+    """What a paper says in words of a row, as something that a number can hold or not."""
+
+    below: float | None = None
+    """Our number is below this."""
+    above: float | None = None
+    """Our number is above this."""
+    below_row: str | None = None
+    """Our number is below that of another row of the experiment."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> Claim:
+        if sum(part is not None for part in (self.below, self.above, self.below_row)) != 1:
+            raise ValueError("a claim says one thing: below, above or below_row")
+        return self
+
+
+class Budget(_Strict):
+    """How much of an experiment is run: settings over those of the row, and which seeds."""
+
+    settings: Settings = Field(default_factory=dict)
+    """Sections of settings that win over the row's."""
+    seeds: tuple[int, ...] = (0,)
+    """One run for each."""
+
+    @field_validator("settings")
+    @classmethod
+    def _sections_are_known(cls, settings: Settings) -> Settings:
+        return known_sections(settings)
+
+
+class Row(_Strict):
+    """A line of a table, or a curve of a figure."""
+
+    label: str
+    """How the paper calls it."""
+    published: float | None = None
+    """Its number, in the unit of `measure`; left out where the paper has a picture only."""
+    said: str | None = None
+    """What the paper says of it in words."""
+    claim: Claim | None = None
+    """The same for a machine."""
+    parameters: int | None = None
+    """How many the network has, where the paper says so or its text implies it."""
+    settings: Settings = Field(default_factory=dict)
+    """Sections of settings; what is left out is the experiment's, then the papers' own for this task and model."""
+    budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
+    """Of this row, over those of the experiment."""
+    measure: Measure | None = None
+    """What is compared, if not what the experiment says."""
+    metric: str | None = None
+    """Which of the task's metrics, if not what the experiment says."""
+    value: tuple[str | int, ...] | None = None
+    """Of an analysis: where its number stands among the computed ones."""
+    note: str | None = None
+    """What to know when comparing: another task variant, a quoted number, a setting the paper does not give."""
+
+    @field_validator("settings")
+    @classmethod
+    def _sections_are_known(cls, settings: Settings) -> Settings:
+        return known_sections(settings)
+
+
+class Analysis(_Strict):
+    """Where the numbers are computed, not trained."""
+
+    name: str
+    """Of ``eigenloop analyse``."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Arguments of the function of that name in `eigenloop.analysis`."""
+
+
+class Experiment(_Strict):
+    """A table or figure of a paper."""
+
+    name: str
+    """As the command line has it, and as the file is named."""
+    paper: Literal["QORNN", "ENRNN", "NC-GRU", "nnRNN"]
+    """Whose."""
+    item: str
+    """Which table or figure."""
+    title: str
+    """What it is about, in a few words."""
+    metric: str = "loss"
+    """Which of the task's metrics is compared."""
+    measure: Measure = "test"
+    """What of a run is compared."""
+    higher_is_better: bool = False
+    """Of the metric."""
+    settings: Settings = Field(default_factory=dict)
+    """Sections of settings that all rows share."""
+    analysis: Analysis | None = None
+    """Where the numbers come from if not from training."""
+    budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
+    """What is run at which size; "full" is the paper's."""
+    rows: dict[str, Row]
+    """By the name that ``--only`` takes."""
+    differences: tuple[str, ...] = ()
+    """Where paper and code disagree, or the paper is silent, and what was done here."""
+
+    @field_validator("name")
+    @classmethod
+    def _name_is_plain(cls, name: str) -> str:
+        return _plain(name)
+
+    @field_validator("rows")
+    @classmethod
+    def _rows_are_named(cls, rows: dict[str, Row]) -> dict[str, Row]:
+        if not rows:
+            raise ValueError("an experiment has rows")
+        return {_plain(name): row for name, row in rows.items()}
+
+    @field_validator("settings")
+    @classmethod
+    def _sections_are_known(cls, settings: Settings) -> Settings:
+        return known_sections(settings)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Experiment:
+        for name, row in self.rows.items():
+            if self.analysis is not None and row.value is None:
+                raise ValueError(f"row {name} does not say where its number stands: give value")
+            if self.analysis is None and row.value is not None:
+                raise ValueError(f"row {name} has a value, which is for an analysis")
+            if row.claim is not None and row.claim.below_row is not None and row.claim.below_row not in self.rows:
+                raise ValueError(f"row {name} is compared with {row.claim.below_row!r}, which is no row")
+            if row.published is None and row.said is None:
+                raise ValueError(f"row {name} has neither a published number nor what is said of it")
+        if self.analysis is None and (missing := [b for b in BUDGETS if b not in self.budgets]):
+            raise ValueError(f"budgets {', '.join(missing)} are missing")
+        return self
+
+
+def known_sections(settings: Settings) -> Settings:
+    """Refuse sections that no configuration has."""
+    for section in settings:
+        if section not in SECTIONS:
+            raise ValueError(f"there is no section {section!r}: the sections are {', '.join(SECTIONS)}")
+    return settings
+
+
+def _plain(name: str) -> str:
+    """Refuse a name that could not be a file's."""
+    if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
+        raise ValueError(f"the name {name!r} is made of small letters, digits and single dashes")
+    return name
+
+
+def is_number(value: object) -> bool:
+    """Whether a value can be compared with a published one."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
