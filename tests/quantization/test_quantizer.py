@@ -323,3 +323,37 @@ def test_strategies(strategy: str) -> None:
 def test_unknown_strategies() -> None:
     with pytest.raises(ValueError, match="choose one of ste-bjorck"):
         el.build("qornn", 3, 8, strategy="ste")
+
+
+@pytest.mark.parametrize("bits", [2, 4])
+def test_divided_by_its_radius_a_state_neither_grows_nor_fades(bits: int) -> None:
+    """modReLU without a bias keeps norms, so over 784 steps they follow the spectral radius of q(W)."""
+
+    def grown(normalise: str) -> float:
+        layer = el.RNN(
+            1,
+            170,
+            recurrent=lambda n: el.matrices.Orthogonal(n, generator=torch.Generator().manual_seed(0)),
+            bits=Quantizer(bits, normalise=normalise),
+            dtype=torch.float64,
+        )
+        W = layer.recurrent_matrix().detach()
+        size = float(torch.linalg.matrix_norm(W, 2) if normalise == "norm" else torch.linalg.eigvals(W).abs().max())
+        assert normalise == "none" or size == pytest.approx(1)
+        h0 = torch.randn(1, 4, 170, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+        with torch.no_grad():
+            _, state = layer(torch.zeros(784, 4, 1, dtype=torch.float64), h0)
+        return float(state.norm() / h0.norm())
+
+    assert grown("none") > 1e5
+    assert 0.01 < grown("radius") < 2
+    assert grown("norm") < 1e-20
+
+
+def test_normalising_what_is_not_finite_or_zero() -> None:
+    for normalise in ("norm", "radius"):
+        quantizer = Quantizer(4, normalise=normalise)
+        assert torch.equal(quantizer.recurrent(torch.zeros(3, 3)), torch.zeros(3, 3))
+        assert quantizer.recurrent(torch.full((3, 3), float("nan"))).isnan().all()
+    with pytest.raises(ValueError, match="none, norm or radius"):
+        Quantizer(4, normalise="size")

@@ -25,13 +25,14 @@ def qornn(
     per_row: bool = False,
     penalty: float = 0.1,
     regulariser: Literal["gram", "spectral"] = "gram",
-    normalise: bool = True,
+    normalise: Literal["none", "norm", "radius"] | None = None,
     generator: Generator = None,
     **layer: Any,
 ) -> RNN:
     """QORNN: W and U in `bits` bits (None: in floating point), U Glorot uniform, by one of four strategies.
 
-    There is no additive bias.
+    There is no additive bias. STE-pen divides q(W) by its norm unless `normalise` says otherwise. The others do not;
+    modReLU over many steps in few bits needs ``normalise="radius"`` (see `quantization.Quantizer`).
 
     * ``"ste-bjorck"``: q(Bjorck(W)), trained by Adam through the quantizer; ReLU;
     * ``"ste-projunn"``: q(W) with W kept orthogonal by `optim.ProjUNN`; modReLU;
@@ -55,7 +56,7 @@ def qornn(
             bits,
             around_identity=around_identity,
             per_row=per_row,
-            normalise=normalise and pen,
+            normalise=normalise or ("norm" if pen else "none"),
             penalty=penalty if pen else 0.0,
             regulariser=regulariser,
             post_training=strategy == "ptq-projunn",
