@@ -1,0 +1,239 @@
+"""Running an experiment: what is done is skipped, what was cut goes on, what came of it is written down."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from eigenloop.cli import main
+from eigenloop.experiments import Experiment, Planned, Record, collect, planned, records, reproduce
+from eigenloop.experiments.plan import config_hash
+from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
+from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
+
+TINY = {
+    "task": {"name": "copying", "delay": 3, "valid_size": 8, "test_size": 8},
+    "training": {"batch_size": 4, "eval_every": 2, "log_every": 1},
+}
+
+
+def experiment(**changes: object) -> Experiment:
+    """Two rows, two seeds at hour, and a row of its own length at full."""
+    content = {
+        "name": "made-up",
+        "paper": "nnRNN",
+        "item": "Table 0",
+        "title": "made up",
+        "settings": TINY,
+        "budgets": {
+            "smoke": {"settings": {"training": {"steps": 2}}},
+            "hour": {"settings": {"training": {"steps": 6}}, "seeds": [0, 1]},
+            "full": {"settings": {"training": {"steps": 8}}},
+        },
+        "rows": {
+            "scornn": {
+                "label": "scoRNN",
+                "published": 0.1,
+                "settings": {"model": {"name": "scornn", "hidden_size": 6}},
+            },
+            "lstm": {
+                "label": "LSTM",
+                "said": "fails",
+                "settings": {"model": {"name": "lstm", "hidden_size": 5}, "optimizer": {"lr": 0.01}},
+                "budgets": {"full": {"settings": {"training": {"steps": 4}}, "seeds": [7]}},
+            },
+        },
+    }
+    return Experiment(**{**content, **changes})
+
+
+class Watcher:
+    """Remembers what it was told."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[str, str]] = []
+        self.problems: list[str] = []
+
+    def skipped(self, run: Planned, record: Record) -> None:
+        self.events.append(("skipped", run.label))
+
+    def started(self, run: Planned, resumed: bool) -> None:
+        self.events.append(("resumed" if resumed else "started", run.label))
+
+    def waiting(self, running: Mapping[str, Path]) -> None:
+        assert len(running) <= 2
+
+    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
+        self.events.append(("finished" if record else "failed", run.label))
+        self.problems += [problem] if problem else []
+
+
+def test_the_plan() -> None:
+    found = planned(experiment(), "hour")
+    assert [(run.row_name, run.seed) for run in found] == [("scornn", 0), ("lstm", 0), ("scornn", 1), ("lstm", 1)]
+    assert found[0].label == "made-up/scornn-hour-0"
+    assert {run.config().training.steps for run in found} == {6}
+    assert found[1].config().optimizer["lr"] == 0.01
+    full = planned(experiment(), "full")
+    assert {run.row_name: (run.seed, run.config().training.steps) for run in full} == {"scornn": (0, 8), "lstm": (7, 4)}
+    assert [run.row_name for run in planned(experiment(), "smoke", ["lstm"])] == ["lstm"]
+    with pytest.raises(ConfigError, match="did you mean 'scornn'"):
+        planned(experiment(), "smoke", ["scorn"])
+    assert command_of(found[0]) == "eigenloop reproduce made-up --budget hour --only scornn"
+
+
+def test_the_hash_sees_what_changes_numbers_and_nothing_else() -> None:
+    def hashed(**training: object) -> str:
+        return config_hash(make_config({**TINY, "model": {"name": "gru"}, "training": {"steps": 2, **training}}))
+
+    assert hashed() == hashed(threads=1, log_every=7, max_seconds=3.0)
+    assert len({hashed(), hashed(seed=1), hashed(steps=3), hashed(clip_norm=1.0), hashed(batch_size=3)}) == 5
+
+
+def test_runs_once_and_keeps_what_a_run_found(tmp_path: Path) -> None:
+    runs = planned(experiment(), "hour", ["scornn"])
+    results, work = tmp_path / "results", tmp_path / "work"
+    watcher = Watcher()
+    assert reproduce(runs, results, work, watcher, jobs=2)
+    assert sorted(watcher.events) == sorted(
+        (kind, f"made-up/scornn-hour-{seed}") for kind in ("started", "finished") for seed in (0, 1)
+    )
+    first, second = records.read(results, "made-up", "scornn")
+    assert (first.seed, second.seed) == (0, 1)
+    assert first.value != second.value
+    net, config, _ = load_run(folder_of(runs[0], work))
+    assert first.value == pytest.approx(evaluate(net, config.task, "test", 4)["loss"], rel=1e-6)
+    assert first.steps == first.planned_steps == 6
+    assert [step for step, _ in first.curve] == [2, 4, 6]
+    assert [step for step, _ in first.train_curve] == [1, 2, 3, 4, 5, 6]
+    assert first.config_hash == config_hash(runs[0].config())
+    assert first.machine["threads"] == 1
+    assert "data_dir" not in json.dumps(first.config)
+    assert progress_of(folder_of(runs[0], work))["step"] == 6
+    again = Watcher()
+    assert reproduce(runs, results, work, again, jobs=2)
+    assert {kind for kind, _ in again.events} == {"skipped"}
+
+
+def test_other_settings_are_another_run(tmp_path: Path) -> None:
+    results, work = tmp_path / "results", tmp_path / "work"
+    assert reproduce(planned(experiment(), "smoke", ["lstm"]), results, work, Watcher(), jobs=1)
+    longer = experiment(budgets={name: {"settings": {"training": {"steps": 3}}} for name in ("smoke", "hour", "full")})
+    runs = planned(longer, "smoke", ["lstm"])
+    with pytest.raises(RunError, match="move it away"):
+        reproduce(runs, results, work, Watcher(), jobs=1)
+    assert reproduce(runs, results, tmp_path / "elsewhere", Watcher(), jobs=1)
+    (record,) = records.read(results, "made-up", "lstm")
+    assert record.steps == 3
+
+
+def test_what_fails_is_said_and_the_rest_goes_on(tmp_path: Path) -> None:
+    broken = experiment(settings={**TINY, "task": {"name": "ptb-char", "data_dir": str(tmp_path / "nowhere")}})
+    runs = [*planned(broken, "smoke", ["lstm"]), *planned(experiment(), "smoke", ["scornn"])]
+    watcher = Watcher()
+    assert not reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=1)
+    assert [kind for kind, _ in watcher.events] == ["started", "failed", "started", "finished"]
+    assert "nowhere" in watcher.problems[0]
+    assert records.read(tmp_path / "results", "made-up", "lstm") == []
+
+
+def test_divergence_is_a_result(tmp_path: Path) -> None:
+    wild = experiment(
+        rows={
+            "rnn": {
+                "label": "RNN",
+                "said": "fails",
+                "settings": {
+                    "model": {"name": "rnn", "hidden_size": 4, "nonlinearity": "relu"},
+                    "optimizer": {"name": "sgd", "lr": 1e30, "recurrent_lr": 1e30},
+                },
+            }
+        }
+    )
+    assert reproduce(planned(wild, "smoke"), tmp_path / "results", tmp_path / "work", Watcher(), jobs=1)
+    (record,) = records.read(tmp_path / "results", "made-up", "rnn")
+    assert record.status == "diverged"
+    assert record.value is None
+
+
+def test_damaged_results_cost_a_sentence(tmp_path: Path) -> None:
+    path = records.path_of(tmp_path, "made-up", "lstm")
+    path.parent.mkdir()
+    for content in ("", "{", "[]", '{"runs": [{}]}', '{"runs": 3}', "null"):
+        path.write_text(content)
+        with pytest.raises(RunError, match="damaged"):
+            records.read(tmp_path, "made-up", "lstm")
+
+
+@pytest.mark.slow
+def test_cut_and_taken_up_again(tmp_path: Path) -> None:
+    """Interrupted, collected as it is, finished by the same command: the same number as if it had never stopped."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "sys.path.insert(0, sys.argv[1])\n"
+        "from test_reproduce import Watcher, experiment, long\n"
+        "from eigenloop.experiments import planned, reproduce\n"
+        "reproduce(planned(long(), 'smoke', ['scornn']), Path('results'), Path('work'), Watcher(), jobs=1)\n"
+    )
+    runs = planned(long(), "smoke", ["scornn"])
+    process = subprocess.Popen(
+        [sys.executable, str(script), str(Path(__file__).parent)], cwd=tmp_path, start_new_session=True
+    )
+    metrics = folder_of(runs[0], tmp_path / "work") / "metrics.jsonl"
+    deadline = time.monotonic() + 120
+    while not metrics.exists() or metrics.stat().st_size < 2000:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)
+    process.wait(60)
+    assert records.read(tmp_path / "results", "made-up", "scornn") == []
+    ((_, partial),) = collect(runs, tmp_path / "results", tmp_path / "work")
+    assert not partial.complete
+    assert 0 < partial.steps < 400
+    watcher = Watcher()
+    assert reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=1)
+    assert watcher.events[0][0] == "resumed"
+    (record,) = records.read(tmp_path / "results", "made-up", "scornn")
+    assert record.steps == 400
+    assert reproduce(runs, tmp_path / "results2", tmp_path / "work2", Watcher(), jobs=1)
+    (whole,) = records.read(tmp_path / "results2", "made-up", "scornn")
+    assert (whole.value, whole.curve, whole.train_curve) == (record.value, record.curve, record.train_curve)
+
+
+def long() -> Experiment:
+    """Long enough to be cut."""
+    return experiment(budgets={name: {"settings": {"training": {"steps": 400}}} for name in ("smoke", "hour", "full")})
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> int:
+        with pytest.raises(SystemExit) as ended:
+            main(["reproduce", *arguments])
+        return ended.value.code if isinstance(ended.value.code, int) else 0
+
+    options = ["ncgru-table3", "--budget", "smoke", "--only", "gru", "--jobs", "1"]
+    assert call(*options) == 0
+    assert "published 1.776e-05" in capsys.readouterr().out
+    assert call(*options, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["kind"] == "skipped"
+    assert call(*options, "--collect") == 0
+    assert "ncgru-table3/gru-smoke-0: finished" in capsys.readouterr().out
+    for wrong, said in (
+        (["ncgru-table3", "--budget", "day"], "smoke, hour or full"),
+        (["ncgru-table33"], "did you mean 'ncgru-table3'"),
+        (["ncgru-table3", "--only", "gruu"], "did you mean 'gru'"),
+        (["all", "--only", "gru"], "name the experiment"),
+    ):
+        assert call(*wrong) == 2
+        assert said in capsys.readouterr().err
