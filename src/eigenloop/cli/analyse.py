@@ -10,6 +10,7 @@ import typer
 
 from eigenloop import analysis
 from eigenloop.analysis import Result
+from eigenloop.training import ConfigError
 
 app = typer.Typer(
     help="Compute and draw the analyses of the papers.",
@@ -20,6 +21,9 @@ app = typer.Typer(
 Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png and NAME.svg.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 Seed = Annotated[int, typer.Option(help="Of the draws.")]
+Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
+Checkpoint = Annotated[str, typer.Option(help="best, last or a step.")]
+DataDir = Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")]
 FOLDER = Path("analysis")
 
 
@@ -36,6 +40,117 @@ def conditioning(
     eigenloop analyse conditioning --draws 1000
     """
     _show(analysis.conditioning(draws, size, seed), out, json)
+
+
+@app.command()
+def fisher(
+    size: Annotated[int, typer.Option(min=3, help="n; the published numbers are for 100.")] = 100,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """nnRNN figure 1c and Table 6: Fisher memory curves, exactly and in double precision.
+
+    eigenloop analyse fisher
+    """
+    _show(analysis.fisher(size), out, json)
+
+
+@app.command()
+def transients(
+    count: Annotated[int, typer.Option(min=1, help="Starts on the unit sphere.")] = 1000,
+    size: Annotated[int, typer.Option(min=3, help="n.")] = 100,
+    seed: Seed = 0,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """nnRNN figure 1b: how a triangular matrix swells a state before it forgets it.
+
+    eigenloop analyse transients --count 1000
+    """
+    _show(analysis.transients(count, size, seed), out, json)
+
+
+@app.command()
+def sensitivity(
+    size: Annotated[int, typer.Option(min=10, max=150, help="n, even.")] = 100,
+    seed: Seed = 0,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """nnRNN SM section C: what a computed Schur decomposition makes of Grcar's matrix and of nnRNN's own.
+
+    eigenloop analyse sensitivity --size 100
+    """
+    _show(analysis.sensitivity(size, seed), out, json)
+
+
+@app.command()
+def gradients(
+    run: Run,
+    checkpoint: Checkpoint = "best",
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Of a sequence, from its first; at most 50 if left out.")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Sequences to average over.")] = 10,
+    data_dir: DataDir = None,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """ENRNN figures 4 and 5: how far the gradients of a trained network reach.
+
+    eigenloop analyse gradients runs/adding-enrnn --steps 50
+    """
+    _show(analysis.gradients(run, _which(checkpoint), steps, samples, data_dir), out, json)
+
+
+@app.command()
+def schur(
+    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, a row of pictures each.")],
+    checkpoint: Checkpoint = "best",
+    data_dir: DataDir = None,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """nnRNN figures 3 and 5: the Schur form that a network has learned.
+
+    eigenloop analyse schur runs/copying-nnrnn runs/ptb-char-nnrnn
+    """
+    _show(analysis.schur(runs, _which(checkpoint), data_dir), out, json)
+
+
+@app.command()
+def neumann(
+    steps: Annotated[int, typer.Option(min=1, help="Of each training.")] = 500,
+    seeds: Annotated[int, typer.Option(min=1, help="Trainings of each way to keep the inverse.")] = 3,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """NC-GRU figures 5, 6 and 8: the inverse by a Neumann series, beside the exact one and the published code.
+
+    eigenloop analyse neumann --steps 500
+    """
+    _show(analysis.neumann(steps, seeds), out, json)
+
+
+@app.command()
+def bounds(
+    draws: Annotated[int, typer.Option(min=2, help="Of each statement.")] = 3000,
+    seed: Seed = 0,
+    out: Out = FOLDER,
+    json: Json = False,
+) -> None:
+    """Bounds of NC-GRU, ENRNN and nnRNN beside what they bound: how often violated, and how tight.
+
+    eigenloop analyse bounds --draws 3000
+    """
+    _show(analysis.bounds(draws, seed), out, json)
+
+
+def _which(checkpoint: str) -> str | int:
+    """Return what `load_run` takes for --checkpoint."""
+    if checkpoint not in ("best", "last") and not checkpoint.isdecimal():
+        raise ConfigError(f"--checkpoint is best, last or a step, got {checkpoint!r}")
+    return int(checkpoint) if checkpoint.isdecimal() else checkpoint
 
 
 def _show(result: Result, out: Path, json: bool) -> None:

@@ -8,17 +8,51 @@ from typing import Annotated
 
 import typer
 
+from eigenloop import published as published_results
 from eigenloop.report import write
+from eigenloop.training import ConfigError
 
 
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    out: Annotated[Path, typer.Option(help="The page to write.")] = Path("report.html"),
+    runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs.")] = None,
+    published: Annotated[
+        bool, typer.Option("--published", help="Every published table, ours beside it: RESULTS.md, docs/results.html.")
+    ] = False,
+    results: Annotated[
+        Path | None, typer.Option(help="With --published: what eigenloop reproduce wrote; results if left out.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="The page to write (report.html), or with --published the folder (the current one)."),
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """Make one page of runs: curves, eigenvalues, defects and a table.
+    """Make one page of runs: curves, eigenvalues, defects and a table; or the published tables with our results.
 
-    eigenloop report runs/scornn runs/lstm --out report.html
+    Examples:
+        eigenloop report runs/scornn runs/lstm --out report.html
+
+        eigenloop report --published
     """
-    page = write(runs, out)
+    if published and runs:
+        raise ConfigError("report shows runs or, with --published, the results of experiments: give one of the two")
+    if published:
+        _published(results or Path("results"), out or Path(), json)
+        return
+    if not runs:
+        raise ConfigError("report needs something to show: give folders of runs, or --published")
+    if results is not None:
+        raise ConfigError("--results goes with --published: leave it out for folders of runs")
+    page = write(runs, out or Path("report.html"))
     print(json_text.dumps({"report": str(page), "runs": [str(run) for run in runs]}) if json else f"report: {page}")
+
+
+def _published(results: Path, out: Path, json: bool) -> None:
+    if out.is_file():
+        raise ConfigError(f"{out} is a file: with --published, --out names the folder for RESULTS.md and docs/results.html")
+    written = published_results.write(results, out)
+    if json:
+        files = {"text": str(written.text), "page": str(written.page)}
+        print(json_text.dumps({**files, "rows": written.rows, "filled": written.filled}))
+    else:
+        print(f"published: {written.filled} of {written.rows} rows filled in; {written.text}, {written.page}")

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.signal import resample_poly
 
 from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.speech import sphere
@@ -34,6 +33,9 @@ def signal(path: Path, data: bytes) -> NDArray[np.float64]:
 
 def halved(samples: NDArray[np.float64]) -> NDArray[np.float64]:
     """Halve the rate, with the low-pass filter that Matlab's `resample` takes (Kaiser window, beta 5)."""
+    # Importing scipy.signal takes as long as importing torch, and only speech needs it.
+    from scipy.signal import resample_poly
+
     return resample_poly(samples, 1, CORPUS_RATE // RATE)
 
 
