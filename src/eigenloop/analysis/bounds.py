@@ -1,0 +1,126 @@
+"""The papers' bounds beside what they bound, over many random draws: are they right, and how much do they give away?"""
+
+from __future__ import annotations
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from eigenloop.analysis.check import Check
+from eigenloop.analysis.result import Result, Table
+from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.style import COLOURS, panels, styled
+from eigenloop.analysis.theorems_gated import corollary_1, corollary_2, corollary_3, theorem_1
+from eigenloop.analysis.theorems_simple import proposition_1, proposition_2, short_term
+
+#: Points of a statement that are drawn, and written.
+DRAWN, WRITTEN = 1000, 150
+
+
+def checks(draws: int, seed: int) -> list[Check]:
+    """Try every statement."""
+    generator = torch.Generator().manual_seed(seed)
+    gated = [make(draws, generator) for make in (theorem_1, corollary_1, corollary_2, corollary_3)]
+    return [*gated, *short_term(draws, generator), proposition_1(draws, generator), proposition_2(draws, generator)]
+
+
+def bounds(draws: int = 3000, seed: int = 0) -> Result:
+    """Try NC-GRU's theorem 1 and corollaries, ENRNN's theorem 3.1 and nnRNN's propositions 1 and 2.
+
+    Args:
+        draws: of each statement.
+        seed: of the draws.
+    """
+    found = checks(draws, seed)
+    rows = tuple(
+        (check.name, version, len(check.measured), check.violations(version), check.tightest(version))
+        for check in found
+        for version in check.bounds
+    )
+    return Result(
+        name="bounds",
+        title="Bounds beside what they bound",
+        numbers={
+            "draws": draws,
+            "seed": seed,
+            "statements": [_numbers(check) for check in found],
+        },
+        table=Table(("statement", "version", "draws", "violated", "tightest"), rows),
+        figure=_drawn(found),
+        notes=(
+            "tightest: the largest measured / bound (bound / measured of proposition 1, a lower bound); beyond 1 the "
+            "statement is violated.",
+            "Corollaries 2 and 3 say 'about 2' and 'about 1'; printed, they are taken as 2 and 1.",
+        ),
+    )
+
+
+def _numbers(check: Check) -> dict[str, object]:
+    kept = spread(len(check.measured), WRITTEN)
+    return {
+        "statement": check.name,
+        "lower_bound": check.lower,
+        "draws": len(check.measured),
+        "measured": rounded(check.measured[kept]),
+        "versions": {
+            version: {
+                "violated": check.violations(version),
+                "tightest": rounded(check.tightest(version)),
+                "median_share": rounded(float(check.share(version).median())),
+                "bound": rounded(bound[kept]),
+            }
+            for version, bound in check.bounds.items()
+        },
+    }
+
+
+def _drawn(found: list[Check]) -> Figure:
+    with styled():
+        figure, axes = panels(4, rows=2, width=3.6, height=3.4)
+        for axis, check in zip(axes, found, strict=True):
+            _draw(axis, check)
+    return figure
+
+
+def _draw(axis: Axes, check: Check) -> None:
+    kept = spread(len(check.measured), DRAWN)
+    # The version that holds in our first colour, whatever stands beside it.
+    colours = {1: COLOURS[:1], 2: COLOURS[1::-1], 3: (COLOURS[1], COLOURS[5], COLOURS[0])}[len(check.bounds)]
+    shown = []
+    for colour, (version, bound) in zip(colours, check.bounds.items(), strict=True):
+        x, y = bound[kept], check.measured[kept]
+        positive = (x > 0) & (y > 0)
+        shown.append(torch.stack((x[positive], y[positive])))
+        label = f"{version}: {check.violations(version)} violated"
+        axis.scatter(
+            x[positive].numpy(), y[positive].numpy(), s=5, lw=0, alpha=0.5, color=colour, label=label, rasterized=True
+        )
+    (left, low), (right, high) = _limits(torch.cat(shown, dim=1), check.lower)
+    # Room for the legend above the points.
+    top = high * (high / low) ** (0.14 + 0.1 * len(check.bounds))
+    both = (min(left, low), max(right, top))
+    axis.plot(both, both, color="black", lw=0.8, ls="--")
+    axis.fill_between(both, both, both[:1] * 2 if check.lower else both[1:] * 2, color="black", alpha=0.05, lw=0)
+    axis.set(
+        xscale="log",
+        yscale="log",
+        xlabel="bound",
+        ylabel=f"measured {check.formula}",
+        xlim=(left, right),
+        ylim=(low, top),
+    )
+    if right / left < 30:
+        ticks = [tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20, 50) if left <= tick <= right]
+        axis.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+        axis.set_xticks([], minor=True)
+    axis.set_title(check.name + (" (lower bound)" if check.lower else ""))
+    frame = {"frameon": True, "facecolor": "white", "edgecolor": "none", "framealpha": 0.85}
+    axis.legend(loc="upper left", markerscale=2.5, handletextpad=0.2, borderaxespad=0.1, **frame)
+
+
+def _limits(points: Tensor, lower: bool) -> tuple[list[float], list[float]]:
+    """Return the lowest and the highest (bound, measured) to show, without those that are far from their bound."""
+    left, low = (torch.quantile(points, 0.005, dim=1) / 1.3).tolist()
+    near = [max(left, low / 1e4), low] if lower else [left, max(low, left / 30)]
+    return near, (points.amax(dim=1) * 1.3).tolist()

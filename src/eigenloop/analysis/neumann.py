@@ -1,0 +1,217 @@
+"""The inverse of NC-GRU's Cayley map, carried by a Neumann series (NC-GRU figures 5, 6 and 8), beside the exact one.
+
+One training with the exact inverse gives the steps that an optimizer takes. Along them Z is carried in every way, so
+that all ways are asked for the same inverses; then every way trains a network of its own.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from eigenloop.analysis.carried_inverse import SIZES, Drift, replays, update_seconds
+from eigenloop.analysis.neumann_training import EXACT, LR, PUBLISHED, RESET_EVERY, SIZE, WAYS, Training, train
+from eigenloop.analysis.result import Result, Table
+from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.style import COLOURS, panels, styled
+
+#: Points of a curve that are written, and batches that a point of a loss curve averages.
+WRITTEN, SMOOTHED = 150, 20
+_COLOURS = dict(zip((*WAYS, "least squares"), (*COLOURS[:4], COLOURS[6], COLOURS[5]), strict=True))
+
+Trainings = dict[str, list[Training]]
+
+
+def smoothed(values: Sequence[float], width: int = SMOOTHED) -> list[float]:
+    """Average over consecutive groups of values.
+
+    >>> smoothed([1.0, 3.0, 5.0, 7.0], 2)
+    [2.0, 6.0]
+    """
+    width = max(1, min(width, len(values)))
+    return [statistics.fmean(values[i : i + width]) for i in range(0, len(values) - width + 1, width)]
+
+
+def final_losses(trainings: Sequence[Training]) -> list[float]:
+    """Return the mean loss of the last tenth of each training."""
+    return [statistics.fmean(done.losses[-max(1, len(done.losses) // 10) :]) for done in trainings]
+
+
+def loss_distance(trainings: Sequence[Training], exact: Sequence[Training]) -> list[float]:
+    """Return |loss - loss with the exact inverse| on the same batches, averaged over seeds."""
+    pairs = [zip(a.losses, b.losses, strict=True) for a, b in zip(trainings, exact, strict=True)]
+    return [statistics.fmean(step) for step in zip(*([abs(x - y) for x, y in pair] for pair in pairs), strict=True)]
+
+
+def neumann(
+    steps: int = 500, seeds: int = 3, size: int = SIZE, length: int = 100, sizes: Sequence[int] = SIZES
+) -> Result:
+    """Compare ways to keep (I + A)^-1 up to date: error, loss of orthogonality, time, and what a training makes of it.
+
+    Args:
+        steps: of each training, Adam with rate 1e-3 on the parenthesis problem.
+        seeds: trainings of each way, each from another start on other batches.
+        size: n.
+        length: T.
+        sizes: n's for which an update is timed.
+    """
+    trainings = {way: [train(way, steps, seed, size, length) for seed in range(seeds)] for way in WAYS}
+    drifts = replays(trainings[EXACT][0], RESET_EVERY)
+    seconds = {n: update_seconds(n) for n in sizes}
+    largest = {way: max(max(done.defects) for done in trainings[way]) for way in WAYS}
+    rows = []
+    for way in WAYS:
+        drift, free, losses = drifts.get(way), drifts.get(f"{way}, no reset"), final_losses(trainings[way])
+        rows.append(
+            (
+                way,
+                max(drift.inverse_error) if drift else 0.0,
+                free.inverse_error[-1] if free else None,
+                max(drift.defect) if drift else None,
+                largest[way],
+                statistics.fmean(losses),
+                statistics.stdev(losses) if seeds > 1 else None,
+                1e6 * seconds[sizes[0]][way] if way in seconds[sizes[0]] else None,
+                1e6 * seconds[sizes[-1]][way] if way in seconds[sizes[-1]] else None,
+            )
+        )
+    step_norm, logged = drifts["order 2"].step_norm, drifts[PUBLISHED].step_norm
+    return Result(
+        name="neumann",
+        title=f"NC-GRU's inverse, n = {size}, {steps} steps of Adam on parenthesis, resets every {RESET_EVERY}",
+        numbers=_numbers(trainings, drifts, seconds, steps, seeds, size, length),
+        table=Table(
+            (
+                "way",
+                "inverse error",
+                "no reset",
+                "defect",
+                "in training",
+                "loss",
+                "+-",
+                f"us, n={sizes[0]}",
+                f"n={sizes[-1]}",
+            ),
+            tuple(rows),
+        ),
+        figure=_drawn(trainings, drifts, seconds),
+        notes=(
+            "inverse error: the largest ||Z - (I+A)^-1||_F with resets; no reset: the last without; defect: the "
+            "largest ||U^T U - I||_F of U = Z (I - A) D; all three in float64 along the same steps. in training: the "
+            "largest defect in float32, where ours forms (2 Z - I) D.",
+            f"||Z dA||_2 is {statistics.median(step_norm):.3g} in the median and at most {max(step_norm):.3g}; with "
+            f"lr times the gradient for dA, which is what the published code uses, {statistics.median(logged):.3g} "
+            f"and {max(logged):.3g}.",
+            f"loss: mean of the last tenth of {steps} steps, mean and standard deviation over {seeds} seeds.",
+            f"Times: {torch.get_num_threads()} thread(s), Z in float32; exact inverse and least squares in float64.",
+        ),
+    )
+
+
+def _numbers(
+    trainings: Trainings,
+    drifts: dict[str, Drift],
+    seconds: dict[int, dict[str, float]],
+    steps: int,
+    seeds: int,
+    size: int,
+    length: int,
+) -> dict[str, object]:
+    kept = spread(steps, WRITTEN)
+    return {
+        "size": size,
+        "steps": steps,
+        "seeds": seeds,
+        "length": length,
+        "lr": LR,
+        "reset_every": RESET_EVERY,
+        "shown_steps": [step + 1 for step in kept],
+        "along_the_same_steps": {
+            name: {
+                "largest_inverse_error": rounded(max(drift.inverse_error)),
+                "largest_defect": rounded(max(drift.defect)),
+                "inverse_error": rounded([drift.inverse_error[i] for i in kept]),
+                "defect": rounded([drift.defect[i] for i in kept]),
+            }
+            for name, drift in drifts.items()
+        },
+        "step_norm": rounded([drifts["order 2"].step_norm[i] for i in kept]),
+        "step_norm_of_published_code": rounded([drifts[PUBLISHED].step_norm[i] for i in kept]),
+        "training": {
+            way: {
+                "final_loss": rounded(final_losses(done)),
+                "largest_defect": rounded([max(one.defects) for one in done]),
+                "loss": [rounded(smoothed(one.losses)) for one in done],
+                "distance_from_exact": rounded(smoothed(loss_distance(done, trainings[EXACT]))),
+            }
+            for way, done in trainings.items()
+        },
+        "seconds_per_update": rounded(seconds),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, dict[str, float]]) -> Figure:
+    with styled():
+        figure, (error, defect, norm, cost, loss, distance) = panels(3, rows=2, width=4.0)
+        _draw_drifts(error, {name: drift.inverse_error for name, drift in drifts.items()})
+        error.set(ylabel=r"$\|Z - (I+A)^{-1}\|_F$", title="The carried inverse")
+        _draw_drifts(defect, {name: drift.defect for name, drift in drifts.items()})
+        defect.set(ylabel=r"$\|U^T U - I\|_F$", title="Orthogonality it leaves")
+        for name, drift, colour in (
+            (r"$\delta A$: Adam's step", drifts["order 2"], COLOURS[0]),
+            (r"$\delta A$: lr $\times$ gradient (published)", drifts[PUBLISHED], COLOURS[6]),
+        ):
+            norm.semilogy(range(1, len(drift.step_norm) + 1), drift.step_norm, color=colour, lw=1, label=name)
+        norm.axhline(1, color=COLOURS[1], lw=1, ls="--", label="the series converges below")
+        norm.set(xlabel="step", ylabel=r"$\|Z\,\delta A\|_2$", title="The condition of the series")
+        norm.set_ylim(top=1e4)
+        norm.legend(loc="upper right")
+        for way in next(iter(seconds.values())):
+            times = [1e3 * found[way] for found in seconds.values()]
+            cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[way], label=way)
+        cost.set_xticks(list(seconds), [str(n) for n in seconds])
+        cost.set_xticks([], minor=True)
+        cost.set(xlabel="size $n$", ylabel="ms", title="One update of the inverse")
+        cost.legend()
+        _draw_losses(loss, distance, trainings)
+    return figure
+
+
+def _draw_drifts(axis: Axes, curves: dict[str, list[float]]) -> None:
+    for name, values in curves.items():
+        way = name.removesuffix(", no reset")
+        places = range(1, len(values) + 1)
+        # A reset leaves rounding alone; drawn in full it would stretch the axis down to 1e-14.
+        shown = [value if value > 1e-13 else float("nan") for value in values]
+        if way == name:
+            axis.semilogy(places, shown, color=_COLOURS[way], lw=1, label=name)
+        else:
+            axis.semilogy(places, shown, color=_COLOURS[way], lw=1, ls=":")
+    axis.plot([], [], color="grey", lw=1, ls=":", label="without resets")
+    axis.set_xlabel("step")
+    low, high = axis.get_ylim()
+    axis.set_ylim(low, high * 300)
+    axis.legend(ncols=2, loc="upper center")
+
+
+def _draw_losses(loss: Axes, distance: Axes, trainings: Trainings) -> None:
+    for way, done in trainings.items():
+        width = max(1, min(SMOOTHED, len(done[0].losses)))
+        curves = [smoothed(one.losses) for one in done]
+        places = [width * (i + 0.5) for i in range(len(curves[0]))]
+        mean = [statistics.fmean(values) for values in zip(*curves, strict=True)]
+        style = "--" if way == EXACT else "-"
+        loss.plot(places, mean, style, color=_COLOURS[way], label=way, zorder=3 if way == EXACT else 2)
+        if way != EXACT:
+            distance.semilogy(places, smoothed(loss_distance(done, trainings[EXACT])), color=_COLOURS[way], label=way)
+    loss.set(xlabel="step", ylabel="loss", title="Training on the parenthesis problem")
+    loss.legend()
+    distance.set(xlabel="step", ylabel="|loss - loss with exact inverse|", title="How far a training departs")
+    low, high = distance.get_ylim()
+    distance.set_ylim(low, high * 30)
+    distance.legend(ncols=2, loc="upper center")

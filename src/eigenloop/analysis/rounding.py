@@ -1,0 +1,36 @@
+"""Numbers for a file that people may open: six significant digits, and not more of them than are needed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from torch import Tensor
+
+
+def rounded(value: Any, digits: int = 6) -> Any:
+    """Round all floats inside tensors, lists, tuples and dicts; None where one is not finite.
+
+    >>> rounded({"a": (0.1234567891, 2), "b": float("inf")})
+    {'a': [0.123457, 2], 'b': None}
+    """
+    if isinstance(value, Tensor):
+        return rounded(value.tolist(), digits)
+    if isinstance(value, dict):
+        return {key: rounded(item, digits) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(item, digits) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+    return value
+
+
+def spread(count: int, most: int) -> list[int]:
+    """Choose at most `most` of the places 0..count-1, evenly, the first and the last among them.
+
+    >>> spread(3, 10), spread(11, 3)
+    ([0, 1, 2], [0, 5, 10])
+    """
+    if count <= most:
+        return list(range(count))
+    return [round(i * (count - 1) / (most - 1)) for i in range(most)]

@@ -1,0 +1,243 @@
+"""The learned Schur form W = P Theta P^T (nnRNN figures 3 and 5): rotations on the diagonal, what feeds forward below.
+
+An nnRNN is trained in this form, so its Theta is read off its parameters. Any other real W has a Schur form too, which
+LAPACK finds; nnRNN's is then what it is compared with. That form is unique only up to the order of the eigenvalues, so
+of another model only the angles, the moduli and the size of T are W's own, not where in the triangle an entry stands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import torch
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from torch import Tensor
+
+from eigenloop.analysis.result import Result, Table
+from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.style import COLOURS, panels, styled
+from eigenloop.layers import RNN
+from eigenloop.matrices import Schur
+from eigenloop.training import ConfigError, load_run
+
+#: Bins of the histograms, sub-diagonals written to a file, and the smallest entry with a colour of its own.
+ANGLE_BINS, ENTRY_BINS, WRITTEN, FAINTEST = 24, 40, 200, 1e-4
+
+
+@dataclass(frozen=True)
+class Form:
+    """A real Schur form W = P Theta P^T, lower (block) triangular, in double precision.
+
+    Attributes:
+        theta: Theta, (n, n).
+        orthogonal: P, (n, n).
+        angles: of the eigenvalues, one for each block: in [0, 2 pi) as trained, or in [0, pi] as found.
+        moduli: gamma of each block as trained, or |lambda| as found.
+        trained: whether Theta is what was trained.
+    """
+
+    theta: Tensor
+    orthogonal: Tensor
+    angles: Tensor
+    moduli: Tensor
+    trained: bool
+
+    def inside_blocks(self) -> Tensor:
+        """Mask the entries of the first sub-diagonal that belong to a 2 x 2 block: (n - 1,)."""
+        if self.trained:
+            return torch.arange(len(self.theta) - 1) % 2 == 0
+        return torch.diagonal(self.theta, 1) != 0
+
+    def below_blocks(self) -> Tensor:
+        """Return T without the entries inside of blocks: all that makes W non-normal, (n, n)."""
+        lower = torch.tril(self.theta, -1)
+        inside = torch.diag(self.inside_blocks(), -1)
+        return lower.masked_fill(inside, 0.0)
+
+    def subdiagonal_means(self) -> Tensor:
+        """Return the mean |Theta| along the k-th sub-diagonal for k = 0..n-1: figure 3c."""
+        size = self.theta.abs()
+        return torch.stack([torch.diagonal(size, -k).mean() for k in range(len(size))])
+
+
+def trained_form(matrix: Schur) -> Form:
+    """Read Theta off an nnRNN's parameters (eq. 1 and 5)."""
+    with torch.no_grad():
+        return Form(
+            theta=matrix.form().cpu(),
+            orthogonal=matrix.orthogonal.exact().cpu(),
+            angles=torch.remainder(matrix.theta.double(), 2 * math.pi).cpu(),
+            moduli=matrix.gamma.double().cpu(),
+            trained=True,
+        )
+
+
+def found_form(W: Tensor) -> Form:
+    """Find a lower real Schur form of W: LAPACK's upper one of W^T, transposed."""
+    upper, P = scipy.linalg.schur(W.detach().double().cpu().numpy().T, output="real")
+    values = torch.from_numpy(_one_of_each_pair(upper))
+    return Form(
+        theta=torch.from_numpy(np.ascontiguousarray(upper.T)),
+        orthogonal=torch.from_numpy(P),
+        angles=values.angle(),
+        moduli=values.abs(),
+        trained=False,
+    )
+
+
+def _one_of_each_pair(upper: Any) -> Any:
+    """Return the eigenvalues of the diagonal blocks, of a complex pair the one above the real line."""
+    found, row = [], 0
+    while row < len(upper):
+        wide = row + 1 < len(upper) and upper[row + 1, row] != 0
+        imaginary = math.sqrt(-upper[row, row + 1] * upper[row + 1, row]) if wide else 0.0
+        found.append(complex(upper[row, row], imaginary))
+        row += 2 if wide else 1
+    return np.array(found)
+
+
+def alignment(angles: Tensor) -> float:
+    """Return |mean exp(i angle)|: 1 where all angles are one, about sqrt(pi / 4 N) where N are uniform."""
+    return float(torch.polar(torch.ones_like(angles), angles).mean().abs())
+
+
+def non_normality(form: Form) -> float:
+    """Return ||T||_F / ||W||_F without what stands inside of blocks: 0 for a normal matrix with normal blocks."""
+    return float(torch.linalg.matrix_norm(form.below_blocks()) / torch.linalg.matrix_norm(form.theta))
+
+
+def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None = None) -> Result:
+    """Show the Schur forms that networks have learned, one row of pictures for each run.
+
+    Args:
+        runs: folders of runs of simple RNNs with real matrices; the first layer of each is shown.
+        which: ``"best"``, ``"last"`` or a step.
+        data_dir: where the data are now, if they have moved.
+    """
+    if not runs:
+        raise ConfigError("schur needs the folder of at least one run")
+    forms, rows, numbers, notes = {}, [], [], []
+    for run in runs:
+        net, config, step = load_run(run, which, data_dir=data_dir)
+        name = f"{config.network.name} on {config.task.name}"
+        if not isinstance(net.rnn, RNN) or net.rnn.state_dtype.is_complex:
+            raise ConfigError(
+                f"{run} is {name}, and schur shows the one real matrix of a simple RNN: give it a run of nnrnn, rnn, "
+                "exprnn or the like"
+            )
+        matrix = net.rnn.get_submodule("recurrent_l0")
+        form = trained_form(matrix) if isinstance(matrix, Schur) else found_form(net.rnn.recurrent_matrix())
+        if form.trained and net.rnn.quantizer is not None:
+            notes.append(f"{name}: Theta is that of W before it is quantized.")
+        label = name if name not in forms else f"{name} ({run.name})"
+        forms[label] = form
+        numbers.append({"run": label, "checkpoint": step, **_numbers(form)})
+        inside = form.inside_blocks()
+        first = torch.diagonal(form.theta, -1).abs()
+        rows.append(
+            (
+                label,
+                len(form.theta),
+                float(form.moduli.mean()),
+                alignment(form.angles) if form.trained else None,
+                non_normality(form),
+                float(first[inside].mean()) if inside.any() else None,
+                float(first[~inside].mean()) if (~inside).any() else None,
+                float(form.subdiagonal_means()[2:].mean()) if len(form.theta) > 2 else None,
+            )
+        )
+    columns = ("run", "n", "mean gamma", "alignment", "|T|/|W|", "in blocks", "1st sub-diag", "further below")
+    uniform = ", ".join(f"{math.sqrt(math.pi / (4 * len(form.angles))):.3f}" for form in forms.values())
+    return Result(
+        name="schur",
+        title="Learned Schur forms W = P Theta P^T",
+        numbers={"runs": numbers},
+        table=Table(columns, tuple(rows)),
+        figure=_drawn(forms),
+        notes=(
+            f"alignment is |mean exp(i theta)|, about {uniform} for uniform angles; the last three columns are mean "
+            "|entries| of Theta.",
+            *notes,
+        ),
+    )
+
+
+def _numbers(form: Form) -> dict[str, Any]:
+    means, first, inside = form.subdiagonal_means(), torch.diagonal(form.theta, -1), form.inside_blocks()
+    kept = spread(len(means), WRITTEN)
+    return {
+        "size": len(form.theta),
+        "trained_in_this_form": form.trained,
+        "mean_gamma": rounded(float(form.moduli.mean())),
+        "alignment": rounded(alignment(form.angles)) if form.trained else None,
+        "non_normality": rounded(non_normality(form)),
+        "angles": rounded(form.angles),
+        "gamma": rounded(form.moduli),
+        "subdiagonals": kept,
+        "mean_along_subdiagonal": rounded(means[kept]),
+        "first_subdiagonal_in_blocks": rounded(first[inside]),
+        "first_subdiagonal_between_blocks": rounded(first[~inside]),
+    }
+
+
+def _drawn(forms: dict[str, Form]) -> Figure:
+    with styled():
+        figure, axes = panels(4, rows=len(forms), width=3.7, height=3.1)
+        for row, (label, form) in enumerate(forms.items()):
+            image, angles, means, entries = axes[4 * row : 4 * row + 4]
+            _draw_image(figure, image, form, label)
+            _draw_angles(angles, form)
+            means.semilogy(form.subdiagonal_means().clamp(min=FAINTEST / 100).numpy(), lw=1, color=COLOURS[0])
+            low, high = means.get_ylim()
+            means.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
+            means.set(
+                xlabel="sub-diagonal $k$ (0: the diagonal)", ylabel=r"mean $|\Theta|$", title="Along sub-diagonals"
+            )
+            _draw_entries(entries, form)
+    return figure
+
+
+def _draw_image(figure: Figure, axis: Axes, form: Form, label: str) -> None:
+    size = form.theta.abs()
+    norm = LogNorm(FAINTEST, max(1.0, float(size.max())))
+    picture = axis.imshow(size.clamp(min=FAINTEST).numpy(), norm=norm, cmap="magma_r", interpolation="nearest")
+    axis.grid(visible=False)
+    axis.set(title=f"$|\\Theta|$, {label}", xlabel="column", ylabel="row")
+    figure.colorbar(picture, ax=axis, shrink=0.85, extend="min")
+
+
+def _draw_angles(axis: Axes, form: Form) -> None:
+    whole = 2 * math.pi if form.trained else math.pi
+    axis.hist(form.angles.numpy(), bins=ANGLE_BINS, range=(0, whole), color=COLOURS[0])
+    axis.axhline(len(form.angles) / ANGLE_BINS, color="black", lw=0.8, ls="--", label="uniform")
+    ticks = {0.0: "0", math.pi / 2: r"$\pi/2$", math.pi: r"$\pi$", 1.5 * math.pi: r"$3\pi/2$", 2 * math.pi: r"$2\pi$"}
+    axis.set_xticks([tick for tick in ticks if tick <= whole], [ticks[tick] for tick in ticks if tick <= whole])
+    gamma = r"\gamma" if form.trained else r"|\lambda|"
+    axis.set(xlabel=r"angle $\theta_i$", ylabel="blocks", xlim=(0, whole))
+    axis.set_title(f"Angles; mean ${gamma}$ = {float(form.moduli.mean()):.3f}")
+    axis.margins(y=0.2)
+    axis.legend(loc="upper right")
+
+
+def _draw_entries(axis: Axes, form: Form) -> None:
+    first, inside = torch.diagonal(form.theta, -1), form.inside_blocks()
+    groups = {"in a block": first[inside], "between blocks": first[~inside]}
+    names = [name for name, entries in groups.items() if len(entries)]
+    axis.hist(
+        [groups[name].numpy() for name in names],
+        bins=ENTRY_BINS,
+        stacked=True,
+        color=[COLOURS[0] if name == "in a block" else COLOURS[1] for name in names],
+        label=names,
+    )
+    axis.set(xlabel=r"$\Theta_{i+1,i}$", ylabel="entries", title="The first sub-diagonal", yscale="log")
+    axis.margins(y=0.25)
+    axis.legend()

@@ -1,0 +1,87 @@
+"""The state of a recurrent layer as one real vector, whatever the layer makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop.layers.base import RecurrentLayer
+from eigenloop.layers.baselines import TorchGRU, TorchLSTM
+from eigenloop.matrices import LongShort
+
+Layer = RecurrentLayer | TorchLSTM | TorchGRU
+
+
+class Flat:
+    """A layer whose state is (B, N) reals: those of all layers one after the other, then an LSTM's cells.
+
+    A complex unit counts as two entries, its real and its imaginary part.
+    """
+
+    def __init__(self, rnn: Layer) -> None:
+        self.rnn = rnn
+        self.sizes = sizes_of(rnn)
+        self.complex = isinstance(rnn, RecurrentLayer) and rnn.state_dtype.is_complex
+        self.copies = 2 if isinstance(rnn, nn.LSTM) else 1
+
+    @property
+    def size(self) -> int:
+        """N."""
+        return sum(self.sizes) * self.copies * (2 if self.complex else 1)
+
+    def initial(self) -> Tensor:
+        """Return the state before the first step, (N,): zero unless it is trained."""
+        if getattr(self.rnn, "train_initial_state", False):
+            return torch.cat([self._real(getattr(self.rnn, f"h0_l{i}")[None]) for i in range(len(self.sizes))], 1)[0]
+        weight = next(self.rnn.parameters())
+        return torch.zeros(self.size, dtype=weight.real.dtype, device=weight.device)
+
+    def step(self, x: Tensor, state: Tensor) -> Tensor:
+        """Take one step, (B, m) and (B, N) to (B, N); differentiable."""
+        _, after = self.rnn(x[:, None] if self.rnn.batch_first else x[None], self._given(state))
+        parts = after if isinstance(after, tuple) else (after,)
+        return torch.cat([self._real(layer) for part in parts for layer in part], dim=1)
+
+    def _given(self, state: Tensor) -> Any:
+        """Bring (B, N) into the form that the layer takes."""
+        if self.complex:
+            state = torch.view_as_complex(state.unflatten(1, (-1, 2)).contiguous())
+        layers = state.split(self.sizes * self.copies, dim=1)
+        if isinstance(self.rnn, nn.LSTM):
+            half = len(self.sizes)
+            return torch.stack(layers[:half]), torch.stack(layers[half:])
+        if isinstance(self.rnn.hidden_size, int):
+            return torch.stack(layers)
+        return [layer[None] for layer in layers]
+
+    @staticmethod
+    def _real(h: Tensor) -> Tensor:
+        return torch.view_as_real(h).flatten(1) if h.is_complex() else h
+
+
+def sizes_of(rnn: Layer) -> list[int]:
+    """Return the units of each layer."""
+    return list(rnn.hidden_sizes) if isinstance(rnn, RecurrentLayer) else [rnn.hidden_size] * rnn.num_layers
+
+
+def parts_of(rnn: Layer) -> dict[str, slice]:
+    """Name the parts of the flat state that are looked at apart: layers, ENRNN's long and short, an LSTM's h and c."""
+    found: dict[str, slice] = {}
+    flat = Flat(rnn)
+    width = 2 if flat.complex else 1
+    start = 0
+    for copy in range(flat.copies):
+        for layer, size in enumerate(flat.sizes):
+            names = {"": size}
+            matrix = getattr(rnn, f"recurrent_l{layer}", None)
+            if isinstance(matrix, LongShort) and 0 < matrix.short_size < size:
+                names = {"long": size - matrix.short_size, "short": matrix.short_size}
+            elif flat.copies == 2:
+                names = {("hidden", "cell")[copy]: size}
+            for name, count in names.items():
+                prefix = f"layer {layer + 1}" if len(flat.sizes) > 1 else ""
+                found[" ".join(filter(None, (prefix, name))) or "state"] = slice(start, start + count * width)
+                start += count * width
+    return found

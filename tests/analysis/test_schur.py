@@ -1,0 +1,106 @@
+"""Learned Schur forms: rebuilt, and against eigenvalues that LAPACK finds another way."""
+
+import math
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+from training.small import small
+
+from eigenloop import analysis
+from eigenloop.analysis.schur import Form, alignment, found_form, non_normality, trained_form
+from eigenloop.matrices import Schur
+from eigenloop.training import ConfigError, load_run, train
+
+
+def trained(blocks: str = "paper", n: int = 8) -> Schur:
+    matrix = Schur(n, blocks=blocks, dtype=torch.float64)
+    with torch.no_grad():
+        matrix.triangle += 0.1 * torch.randn_like(matrix.triangle)
+        matrix.theta += 7.0  # beyond 2 pi
+        matrix.gamma += 0.1 * torch.randn_like(matrix.gamma)
+    return matrix
+
+
+@pytest.mark.parametrize("blocks", ["paper", "exact"])
+def test_theta_with_p_is_w(blocks: str) -> None:
+    matrix = trained(blocks)
+    form = trained_form(matrix)
+    torch.testing.assert_close(form.orthogonal @ form.theta @ form.orthogonal.mT, matrix().detach())
+    torch.testing.assert_close(form.orthogonal.mT @ form.orthogonal, torch.eye(8).double())
+    assert not torch.triu(form.theta, 2).any()
+    assert ((form.angles >= 0) & (form.angles < 2 * math.pi)).all()
+
+
+def test_angles_and_moduli_are_those_of_the_eigenvalues() -> None:
+    form = trained_form(trained("exact"))
+    values = torch.cat((torch.polar(form.moduli, form.angles), torch.polar(form.moduli, -form.angles)))
+    assert far_apart(values, torch.linalg.eigvals(form.theta)) < 1e-10
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8])
+def test_any_matrix_has_a_form(n: int) -> None:
+    W = torch.randn(n, n, dtype=torch.float64)
+    form = found_form(W)
+    torch.testing.assert_close(form.orthogonal @ form.theta @ form.orthogonal.mT, W)
+    assert not torch.triu(form.theta, 2).any()
+    values = torch.linalg.eigvals(W)
+    upper = values[values.imag >= 0]
+    assert len(form.angles) == len(upper)
+    assert far_apart(torch.polar(form.moduli, form.angles), upper) < 1e-10
+
+
+def far_apart(some: Tensor, others: Tensor) -> float:
+    """The largest distance of a number from the nearest of the others, both ways."""
+    distance = (some[:, None] - others[None]).abs()
+    return float(torch.maximum(distance.amin(0).max(), distance.amin(1).max()))
+
+
+def test_non_normality_is_henricis_where_the_blocks_are_normal() -> None:
+    """||T||_F^2 = ||W||_F^2 - sum |lambda|^2."""
+    form = trained_form(trained("exact"))
+    square = form.theta.square().sum()
+    wanted = torch.sqrt((square - torch.linalg.eigvals(form.theta).abs().square().sum()) / square)
+    assert non_normality(form) == pytest.approx(float(wanted))
+    assert non_normality(trained_form(Schur(8))) == 0
+    assert non_normality(found_form(torch.linalg.qr(torch.randn(8, 8)).Q)) < 1e-6
+
+
+def test_means_along_subdiagonals() -> None:
+    theta = torch.tensor([[1.0, -2.0, 0.0], [2.0, 1.0, 0.0], [-3.0, 4.0, 5.0]], dtype=torch.float64)
+    form = Form(theta, torch.eye(3).double(), torch.zeros(2), torch.ones(2), trained=False)
+    assert form.subdiagonal_means().tolist() == pytest.approx([7 / 3, 3, 3])
+    assert form.inside_blocks().tolist() == [True, False]
+    assert form.below_blocks().tolist() == [[0, 0, 0], [0, 0, 0], [-3, 4, 0]]
+
+
+def test_alignment_tells_one_angle_from_all() -> None:
+    assert alignment(torch.full((5,), 2.0)) == pytest.approx(1)
+    assert alignment(torch.arange(8) * math.pi / 4) == pytest.approx(0, abs=1e-6)
+
+
+def test_of_runs(tmp_path: Path) -> None:
+    for name in ("nnrnn", "rnn"):
+        train(small(model={"name": name}), tmp_path / name)
+    result = analysis.schur([tmp_path / "nnrnn", tmp_path / "rnn", tmp_path / "nnrnn"])
+    first, second, third = result.numbers["runs"]
+    assert (first["trained_in_this_form"], second["trained_in_this_form"]) == (True, False)
+    assert third["run"] == "nnrnn on copying (nnrnn)"
+    net, _, _ = load_run(tmp_path / "nnrnn")
+    matrix = net.rnn.get_submodule("recurrent_l0")
+    assert isinstance(matrix, Schur)
+    assert first["mean_gamma"] == pytest.approx(float(matrix.gamma.detach().mean()), rel=1e-5)
+    assert {path.name for path in result.write(tmp_path)} == {"schur.json", "schur.png", "schur.svg"}
+
+
+@pytest.mark.parametrize("name", ["ncgru", "lstm", "eurnn"])
+def test_other_networks_are_refused(name: str, tmp_path: Path) -> None:
+    train(small(model={"name": name}), tmp_path / name)
+    with pytest.raises(ConfigError, match="one real matrix of a simple RNN"):
+        analysis.schur([tmp_path / name])
+
+
+def test_no_run_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at least one run"):
+        analysis.schur([])
