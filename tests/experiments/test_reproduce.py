@@ -121,14 +121,28 @@ def test_runs_once_and_keeps_what_a_run_found(tmp_path: Path) -> None:
     assert {kind for kind, _ in again.events} == {"skipped"}
 
 
+def test_in_this_process_it_is_the_same(tmp_path: Path) -> None:
+    runs = planned(experiment(), "smoke")
+    for name, jobs in (("here", 0), ("elsewhere", 1)):
+        assert reproduce(runs, tmp_path / name, tmp_path / f"work-{name}", Watcher(), jobs=jobs)
+    for row in ("scornn", "lstm"):
+        (here,), (elsewhere,) = (records.read(tmp_path / name, "made-up", row) for name in ("here", "elsewhere"))
+        assert here.value == pytest.approx(elsewhere.value, rel=1e-5)  # another number of threads
+        assert here.config_hash == elsewhere.config_hash
+    broken = experiment(settings={**TINY, "task": {"name": "ptb-char", "data_dir": str(tmp_path / "nowhere")}})
+    watcher = Watcher()
+    assert not reproduce(planned(broken, "full", ["lstm"]), tmp_path / "r", tmp_path / "w", watcher, jobs=0)
+    assert "nowhere" in watcher.problems[0]
+
+
 def test_other_settings_are_another_run(tmp_path: Path) -> None:
     results, work = tmp_path / "results", tmp_path / "work"
-    assert reproduce(planned(experiment(), "smoke", ["lstm"]), results, work, Watcher(), jobs=1)
+    assert reproduce(planned(experiment(), "smoke", ["lstm"]), results, work, Watcher(), jobs=0)
     longer = experiment(budgets={name: {"settings": {"training": {"steps": 3}}} for name in ("smoke", "hour", "full")})
     runs = planned(longer, "smoke", ["lstm"])
     with pytest.raises(RunError, match="move it away"):
-        reproduce(runs, results, work, Watcher(), jobs=1)
-    assert reproduce(runs, results, tmp_path / "elsewhere", Watcher(), jobs=1)
+        reproduce(runs, results, work, Watcher(), jobs=0)
+    assert reproduce(runs, results, tmp_path / "elsewhere", Watcher(), jobs=0)
     (record,) = records.read(results, "made-up", "lstm")
     assert record.steps == 3
 
@@ -156,7 +170,7 @@ def test_divergence_is_a_result(tmp_path: Path) -> None:
             }
         }
     )
-    assert reproduce(planned(wild, "smoke"), tmp_path / "results", tmp_path / "work", Watcher(), jobs=1)
+    assert reproduce(planned(wild, "smoke"), tmp_path / "results", tmp_path / "work", Watcher(), jobs=0)
     (record,) = records.read(tmp_path / "results", "made-up", "rnn")
     assert record.status == "diverged"
     assert record.value is None
@@ -222,7 +236,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
             main(["reproduce", *arguments])
         return ended.value.code if isinstance(ended.value.code, int) else 0
 
-    options = ["ncgru-table3", "--budget", "smoke", "--only", "gru", "--jobs", "1"]
+    options = ["ncgru-table3", "--budget", "smoke", "--only", "gru"]
     assert call(*options) == 0
     assert "published 1.776e-05" in capsys.readouterr().out
     assert call(*options, "--json") == 0

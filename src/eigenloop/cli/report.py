@@ -49,7 +49,9 @@ def report(
 
 def _published(results: Path, out: Path, json: bool) -> None:
     if out.is_file():
-        raise ConfigError(f"{out} is a file: with --published, --out names the folder for RESULTS.md and docs/results.html")
+        raise ConfigError(
+            f"{out} is a file: with --published, --out names the folder for RESULTS.md and docs/results.html"
+        )
     written = published_results.write(results, out)
     if json:
         files = {"text": str(written.text), "page": str(written.page)}

@@ -29,7 +29,9 @@ def reproduce(
     name: Annotated[str, typer.Argument(help="An experiment (eigenloop list experiments), or all.")],
     budget: Annotated[str, typer.Option(help="smoke: seconds; hour: two cores, an hour; full: the paper's.")] = "hour",
     only: Annotated[str | None, typer.Option(help="Rows, with commas between them.")] = None,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Trainings at once; as many as cores if left out.")] = None,
+    jobs: Annotated[
+        int | None, typer.Option(min=0, help="Trainings at once; as many as cores if left out. 0: in this process.")
+    ] = None,
     results: Annotated[Path, typer.Option(help="Where results are kept.")] = Path("results"),
     work: Annotated[Path, typer.Option(help="Where runs and checkpoints are.")] = Path("runs/reproduce"),
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data; EIGENLOOP_DATA if left out.")] = None,
@@ -67,7 +69,7 @@ def reproduce(
             watcher.finished(run, record, None)
     elif runs:
         with watcher:
-            count = jobs or os.cpu_count() or 1
+            count = jobs if jobs is not None else 0 if chosen == "smoke" else os.cpu_count() or 1
             good = experiments.reproduce(runs, results, work, watcher, jobs=count, data_dir=data_dir)
     if not good:
         raise typer.Exit(1)

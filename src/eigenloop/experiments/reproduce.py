@@ -16,7 +16,9 @@ from typing import Any, Protocol
 from eigenloop.experiments import records
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.records import Record
-from eigenloop.training import RunError, atomic
+from eigenloop.tasks import DataError
+from eigenloop.training import ConfigError, DivergedError, RunError, atomic, resume, train
+from eigenloop.training.config import with_data_dir
 from eigenloop.training.run_folder import RunFolder
 
 #: How long a training that is asked to stop may take to save itself.
@@ -49,12 +51,18 @@ class _Running:
 def reproduce(
     runs: Sequence[Planned], results: Path, work: Path, watcher: Watcher, *, jobs: int, data_dir: Path | None = None
 ) -> bool:
-    """Train what is not done yet, `jobs` at a time with one thread each; return whether everything is done now.
+    """Train what is not done yet; return whether everything is done now.
+
+    `jobs` trainings run at a time, each in a process of its own with one thread. With 0 they run in this process, one
+    after another, which spares tiny ones the seconds that starting Python and torch takes.
 
     A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings, training goes on in
     it. When a run ends its record goes to `results`. An interruption lets every training save itself first.
     """
     waiting = [run for run in runs if not _done(run, results, watcher)]
+    if jobs == 0:
+        done = [_here(run, results, work, watcher, data_dir) for run in waiting]
+        return all(done)
     running: list[_Running] = []
     good = True
     try:
@@ -108,14 +116,38 @@ def _done(run: Planned, results: Path, watcher: Watcher) -> bool:
     return False
 
 
-def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
-    """Begin a training in a process of its own, or go on with one."""
+def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: Path | None) -> bool:
+    """Train in this process."""
+    folder, resumed = _place(run, work)
+    watcher.started(run, resumed)
+    try:
+        if resumed:
+            resume(folder)
+        else:
+            config = run.config()
+            train(config if data_dir is None else with_data_dir(config, data_dir), folder)
+    except (ConfigError, DataError, RunError) as error:
+        watcher.finished(run, None, str(error))
+        return False
+    except DivergedError:
+        pass  # a result too
+    return _written(run, folder, results, watcher)
+
+
+def _place(run: Planned, work: Path) -> tuple[Path, bool]:
+    """Return a run's folder, and whether it was begun; refuse one that was begun with other settings."""
     folder = folder_of(run, work)
-    resumed = (folder / "config.yaml").is_file()
-    if resumed and not _same_settings(run, folder):
+    begun = (folder / "config.yaml").is_file()
+    if begun and not _same_settings(run, folder):
         raise RunError(
             f"{folder} holds a run with other settings: move it away to run {run.experiment.name} with today's"
         )
+    return folder, begun
+
+
+def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
+    """Begin a training in a process of its own, or go on with one."""
+    folder, resumed = _place(run, work)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         settings = folder.parent / f"{folder.name}.yaml"
@@ -151,14 +183,21 @@ def _same_settings(run: Planned, folder: Path) -> bool:
 
 
 def _end(job: _Running, results: Path, watcher: Watcher) -> bool:
-    """Write down what came of a training; one that reached NaN is a result too."""
-    record = records.collected(job.run, job.folder)
-    if record is not None and record.complete:
-        records.keep(results, job.run.experiment, job.run.row_name, record)
-        watcher.finished(job.run, record, None)
+    """Write down what came of a training in another process."""
+    if job.process.returncode in (0, 1) and _written(job.run, job.folder, results, watcher):
         return True
     watcher.finished(job.run, None, _last_words(job.folder.parent / f"{job.folder.name}.log"))
     return False
+
+
+def _written(run: Planned, folder: Path, results: Path, watcher: Watcher) -> bool:
+    """Write down what came of a training that went to its end; one that reached NaN is a result too."""
+    record = records.collected(run, folder)
+    if record is None or not record.complete:
+        return False
+    records.keep(results, run.experiment, run.row_name, record)
+    watcher.finished(run, record, None)
+    return True
 
 
 def _last_words(log: Path) -> str:

@@ -1,0 +1,9 @@
+"""Published beside ours: every table and figure of the papers with our results, as text and as a page."""
+
+from __future__ import annotations
+
+from eigenloop.published.outcomes import Outcome, Progress
+from eigenloop.published.table import Line, Sheet, compare
+from eigenloop.published.write import Written, write
+
+__all__ = ["Line", "Outcome", "Progress", "Sheet", "Written", "compare", "write"]

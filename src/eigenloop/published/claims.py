@@ -1,0 +1,145 @@
+"""What the papers say in words, and whether our runs bear it out.
+
+Note [When a claim is decided]
+    Only runs that went to their planned end decide, with one exception: a number that can only fall while training
+    goes on, and that is below a bound already, stays below it. A run that is shorter than the paper's and has not
+    come below a bound says nothing about a longer one, and one on another task nothing about a bound. Two rows are
+    compared at the largest budget that both have, so at the same length; either answer is shown with that length. A
+    run that diverged is not below anything, and is no evidence that a row stays above something either. Of several
+    seeds the mean decides, and where they do not agree that is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from eigenloop.published.outcomes import COUNTING, Outcome
+from eigenloop.published.plans import Change
+from eigenloop.published.table import Line, Sheet
+
+Verdict = Literal["yes", "no", "undecided"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim about a row, and what became of it.
+
+    Attributes:
+        outcome: the runs that were looked at; None where there are none.
+        other: the row that it is compared with, and `other_outcome` that one's runs.
+        because: why it is not decided, or what else decided it than the numbers; empty where they speak for
+            themselves.
+    """
+
+    line: Line
+    verdict: Verdict
+    outcome: Outcome | None
+    other: Line | None = None
+    other_outcome: Outcome | None = None
+    because: str = ""
+
+
+def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
+    """Judge every claim, in the order of the rows."""
+    return tuple(_judged(line, sheet) for sheet in sheets for line in sheet.lines if line.row.claim is not None)
+
+
+def _judged(line: Line, sheet: Sheet) -> Finding:
+    claim = line.row.claim
+    assert claim is not None
+    if claim.below_row is not None:
+        return _compared(line, sheet.line(claim.below_row))
+    outcome = line.outcome
+    verdict: Verdict
+    if outcome is None:
+        return Finding(line, "undecided", None, because="not run")
+    if outcome.other_task:
+        verdict, because = "undecided", f"another task than the paper's: {_written(outcome.other_task)}"
+    elif claim.below is not None:
+        verdict, because = _below(line, outcome, line.bound(claim.below))
+    else:
+        assert claim.above is not None
+        verdict, because = _above(line, outcome, line.bound(claim.above))
+    return Finding(line, verdict, outcome, because=because)
+
+
+def _below(line: Line, outcome: Outcome, bound: float) -> tuple[Verdict, str]:
+    if outcome.status == "diverged" or outcome.mean is None:
+        return "no", "training diverged"
+    below = outcome.mean < bound
+    if outcome.diverged:
+        return "undecided", _some_diverged(outcome)
+    if outcome.status == "unfinished":
+        return ("yes", "") if below and _only_falls(line) else ("undecided", "the run is unfinished")
+    if not below and outcome.shorter:
+        return "undecided", "not below it yet, in a run shorter than the paper's"
+    return ("yes" if below else "no"), _disagreement(line, outcome, bound, "below")
+
+
+def _above(line: Line, outcome: Outcome, bound: float) -> tuple[Verdict, str]:
+    if outcome.status == "diverged" or outcome.mean is None:
+        return "undecided", "training diverged"
+    above = outcome.mean > bound
+    if outcome.diverged:
+        return "undecided", _some_diverged(outcome)
+    if outcome.status == "unfinished":
+        settled = (not above and _only_falls(line)) or (above and _only_rises(line))
+        return ("yes" if above else "no", "") if settled else ("undecided", "the run is unfinished")
+    if not above and line.experiment.higher_is_better and outcome.shorter:
+        return "undecided", "not above it yet, in a run shorter than the paper's"
+    return ("yes" if above else "no"), _disagreement(line, outcome, bound, "above")
+
+
+def _disagreement(line: Line, outcome: Outcome, bound: float, word: Literal["below", "above"]) -> str:
+    values = [run.value * line.scale for run in outcome.runs if run.value is not None]
+    count = sum(value < bound if word == "below" else value > bound for value in values)
+    return f"{word} it with {count} of {len(values)} seeds" if 0 < count < len(values) else ""
+
+
+def _compared(line: Line, other: Line) -> Finding:
+    common = next((budget for budget in COUNTING if _settled(line, budget) and _settled(other, budget)), None)
+    if common is None:
+        missing = next((each for each in (line, other) if each.outcome is None), None)
+        if missing is not None:
+            because = f"{missing.row.label} is not run"
+        elif any(each.outcome is not None and each.outcome.status == "unfinished" for each in (line, other)):
+            because = "a run is unfinished"
+        else:
+            because = "the two rows have no budget in common"
+        return Finding(line, "undecided", line.outcome, other, other.outcome, because)
+    ours, theirs = line.outcomes[common], other.outcomes[common]
+    verdict: Verdict
+    if ours.status == "diverged" or ours.mean is None:
+        verdict, because = "no", "training diverged"
+    elif theirs.status == "diverged" or theirs.mean is None:
+        verdict, because = "undecided", f"{other.row.label} diverged"
+    elif ours.diverged or theirs.diverged:
+        verdict, because = "undecided", _some_diverged(ours if ours.diverged else theirs)
+    else:
+        verdict = "yes" if ours.mean < theirs.mean else "no"
+        changes = {str(change): change for change in (*ours.other_task, *theirs.other_task)}
+        because = f"on another task than the paper's: {_written(tuple(changes.values()))}" if changes else ""
+    return Finding(line, verdict, ours, other, theirs, because)
+
+
+def _settled(line: Line, budget: str) -> bool:
+    return any(name == budget and outcome.status != "unfinished" for name, outcome in line.outcomes.items())
+
+
+def _only_falls(line: Line) -> bool:
+    """Whether more training can only lower the number."""
+    return line.measure == "lowest-train" or (line.measure == "best" and not line.experiment.higher_is_better)
+
+
+def _only_rises(line: Line) -> bool:
+    return line.measure == "best" and line.experiment.higher_is_better
+
+
+def _written(changes: Sequence[Change]) -> str:
+    return "; ".join(map(str, changes))
+
+
+def _some_diverged(outcome: Outcome) -> str:
+    return f"{outcome.diverged} of {outcome.total} seeds diverged"

@@ -1,0 +1,154 @@
+"""What the runs of a row at one budget found.
+
+Note [Which runs count]
+    A row is filled in by an analysis, or by runs at budget hour or full; smoke runs show that a command works and
+    nothing else. The largest budget with something measured is shown. Of several seeds those count that went to
+    their end; if none did, the unfinished ones; if training diverged with all of them, the row has diverged.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from eigenloop.experiments import Record
+from eigenloop.experiments.schema import BudgetName
+from eigenloop.published.plans import Change, Plan
+
+#: Budgets that fill a row in, the one that is preferred first.
+COUNTING: tuple[BudgetName, ...] = ("full", "hour")
+
+Status = Literal["computed", "complete", "unfinished", "diverged"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far runs came.
+
+    Attributes:
+        unit: what is counted.
+        done: the fewest and the most over the runs.
+        planned: what the budget plans; None where that is not known.
+        paper: what the paper has, the plan of budget full.
+    """
+
+    unit: Literal["steps", "epochs"]
+    done: tuple[float, float]
+    planned: float | None
+    paper: float | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the runs of a row at one budget found, in the unit that is shown.
+
+    Attributes:
+        runs: those that count, by seed.
+        mean: of their numbers; None where training diverged before there was one.
+        spread: standard deviation over seeds; None for one.
+        diverged: how many runs reached NaN, out of all.
+        unfinished: how many did not come to their end, out of all.
+        total: how many runs there are.
+        changed: settings besides the length that are not the paper's.
+        outdated: some run was made with other settings than the experiment has now.
+    """
+
+    budget: BudgetName
+    status: Status
+    runs: tuple[Record, ...]
+    mean: float | None
+    spread: float | None
+    diverged: int
+    unfinished: int
+    total: int
+    progress: Progress | None
+    changed: tuple[Change, ...] = ()
+    outdated: bool = False
+
+    @property
+    def shorter(self) -> bool:
+        """Whether the budget is known to be, or may be, shorter than the paper's training."""
+        if self.budget == "full" or self.progress is None:
+            return False
+        planned, paper = self.progress.planned, self.progress.paper
+        return planned is None or paper is None or planned < paper
+
+    @property
+    def other_task(self) -> tuple[Change, ...]:
+        """What makes the task another one than the paper's."""
+        return tuple(change for change in self.changed if change.key.startswith("task."))
+
+    @property
+    def baseline(self) -> float | None:
+        """What guessing reaches, as the runs have it (not scaled)."""
+        return next((run.baseline for run in self.runs if run.baseline is not None), None)
+
+    @property
+    def parameters(self) -> int | None:
+        """How many our network has."""
+        return next((run.parameters for run in self.runs if run.parameters is not None), None)
+
+
+def outcomes_of(runs: Sequence[Record], plan: Plan, scale: float) -> dict[BudgetName, Outcome]:
+    """Summarise the runs of a row by budget, those that count only; `scale` makes our unit the one that is shown."""
+    found: dict[BudgetName, Outcome] = {}
+    for budget in COUNTING:
+        own = [run for run in runs if (budget == "full" if run.status == "computed" else run.budget == budget)]
+        measured = [run for run in own if run.value is not None or run.status == "diverged"]
+        if measured:
+            found[budget] = _outcome(budget, measured, plan, scale)
+    return found
+
+
+def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: float) -> Outcome:
+    status, counting = _counting(runs)
+    values = [run.value * scale for run in counting if run.value is not None]
+    changes = {change.key: change for run in counting for change in plan.changes(run)}
+    return Outcome(
+        budget=budget,
+        status=status,
+        runs=tuple(sorted(counting, key=lambda run: run.seed)),
+        mean=statistics.fmean(values) if values else None,
+        spread=statistics.stdev(values) if len(values) > 1 else None,
+        diverged=sum(run.status == "diverged" for run in runs),
+        unfinished=sum(not run.complete for run in runs),
+        total=len(runs),
+        progress=None if status == "computed" else _progress(counting, plan),
+        changed=tuple(changes.values()),
+        outdated=any(plan.outdated(run) for run in counting),
+    )
+
+
+def _counting(runs: Sequence[Record]) -> tuple[Status, list[Record]]:
+    """Choose the runs whose numbers are shown, see Note [Which runs count]."""
+    computed = [run for run in runs if run.status == "computed"]
+    if computed:
+        return "computed", computed
+    healthy = [run for run in runs if run.status != "diverged"]
+    complete = [run for run in healthy if run.complete]
+    if complete:
+        return "complete", complete
+    return ("unfinished", healthy) if healthy else ("diverged", list(runs))
+
+
+def _progress(runs: Sequence[Record], plan: Plan) -> Progress:
+    epochs = [run.epochs for run in runs if run.epochs is not None]
+    if plan.steps is None and plan.epochs is not None and len(epochs) == len(runs):
+        return Progress("epochs", (min(epochs), max(epochs)), _planned_epochs(runs), plan.epochs)
+    steps = [run.steps for run in runs]
+    planned = [run.planned_steps for run in runs if run.planned_steps is not None]
+    return Progress("steps", (min(steps), max(steps)), min(planned, default=None), plan.steps)
+
+
+def _planned_epochs(runs: Sequence[Record]) -> float | None:
+    """Return the epochs that the runs themselves planned; steps are counted at the rate at which they were done."""
+    found = []
+    for run in runs:
+        epochs = run.config.get("training", {}).get("epochs")
+        if epochs is not None:
+            found.append(float(epochs))
+        elif run.planned_steps is not None and run.steps and run.epochs:
+            found.append(run.planned_steps * run.epochs / run.steps)
+    return min(found, default=None)

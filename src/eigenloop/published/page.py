@@ -1,0 +1,153 @@
+"""``docs/results.html``: the same as the text, with curves, in one file that needs nothing else."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from itertools import groupby
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from eigenloop.analysis.style import COLOURS
+from eigenloop.experiments import Experiment
+from eigenloop.published import curves, wording
+from eigenloop.published.claims import Finding, findings
+from eigenloop.published.papers import PAPERS, Paper
+from eigenloop.published.table import Line, Sheet
+from eigenloop.report.formatting import duration
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """What the page says of one paper."""
+
+    paper: Paper
+    sheets: tuple[Sheet, ...]
+
+    @property
+    def rows(self) -> int:
+        """How many rows were published."""
+        return sum(len(sheet.lines) for sheet in self.sheets)
+
+    @property
+    def filled(self) -> int:
+        """How many have a result."""
+        return sum(sheet.filled for sheet in self.sheets)
+
+
+def render(sheets: Sequence[Sheet]) -> str:
+    """Make the text of the page."""
+    chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in PAPERS]
+    claims = findings(sheets)
+    page = (
+        _environment()
+        .get_template("results.html")
+        .render(
+            chapters=[chapter for chapter in chapters if chapter.sheets],
+            rows=sum(chapter.rows for chapter in chapters),
+            filled=sum(chapter.filled for chapter in chapters),
+            claims=_by_experiment(claims),
+            tally=_tally(claims),
+            counted=wording.counted(sheets),
+            drawings={sheet.experiment.name: curves.draw(sheet) for sheet in sheets},
+            wording=wording,
+            place=place,
+            made=made,
+            machines=machines,
+            colours=len(COLOURS),
+            style=Markup(files("eigenloop.published").joinpath("templates", "results.css").read_text(encoding="utf-8")),
+        )
+    )
+    # A lone surrogate, which JSON can spell but UTF-8 cannot, would make the file unwritable.
+    return page.encode("utf-8", errors="replace").decode("utf-8")
+
+
+def prose(text: str) -> Markup:
+    """Write sentences, in which backticks mean code.
+
+    >>> prose("uses `I + q(W - I)`, not <W>")
+    Markup('uses <code>I + q(W - I)</code>, not &lt;W&gt;')
+    """
+    parts = re.split(r"`([^`]+)`", text)
+    return Markup("").join(Markup("<code>{}</code>").format(p) if i % 2 else escape(p) for i, p in enumerate(parts))
+
+
+def tight(text: str) -> str:
+    """Keep formulas together where lines are broken."""
+    return text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
+
+
+def place(ratio: float) -> float:
+    """Return where a ratio stands between a tenth and ten times, in percent of the way.
+
+    >>> place(1.0), place(10.0), place(1e-6)
+    (50.0, 100.0, 0.0)
+    """
+    return round(min(max(50 + 50 * math.log10(ratio), 0.0), 100.0), 1) if ratio > 0 else 0.0
+
+
+def made(line: Line) -> list[tuple[str, str]]:
+    """List what the shown number of a row was made with."""
+    outcome = line.outcome
+    if outcome is None:
+        return []
+    facts = [
+        ("seeds", "" if outcome.status == "computed" else ", ".join(str(run.seed) for run in outcome.runs)),
+        ("commit", _joined(run.commit for run in outcome.runs)),
+        ("settings", _joined(run.config_hash for run in outcome.runs)),
+        ("time", _times([run.seconds for run in outcome.runs])),
+        ("parameters", f"{outcome.parameters:,}" if outcome.parameters is not None else ""),
+    ]
+    return [(name, fact) for name, fact in facts if fact]
+
+
+def machines(sheet: Sheet) -> list[str]:
+    """List the machines and versions that the results of an experiment were made with."""
+    found: dict[str, None] = {}
+    for line in sheet.lines:
+        for run in line.outcome.runs if line.outcome is not None else ():
+            parts = [str(run.machine[key]) for key in ("processor", "system") if run.machine.get(key)]
+            parts += [f"kernel {run.machine['kernel']}"] if run.machine.get("kernel") else []
+            parts += [f"{name} {version}" for name, version in run.versions.items() if name in ("torch", "python")]
+            found[", ".join(parts)] = None
+    return [each for each in found if each]
+
+
+def _times(seconds: Sequence[float]) -> str:
+    shortest, longest = duration(min(seconds)), duration(max(seconds))
+    return shortest if shortest == longest else f"{shortest} to {longest}"
+
+
+def _joined(values: Iterable[str | None]) -> str:
+    return ", ".join(dict.fromkeys(str(value) for value in values if value))
+
+
+def _by_experiment(claims: Sequence[Finding]) -> list[tuple[Experiment, list[Finding]]]:
+    return [(found[0].line.experiment, found) for _, each in groupby(claims, _name) for found in [list(each)]]
+
+
+def _name(finding: Finding) -> str:
+    return finding.line.experiment.name
+
+
+def _tally(claims: Sequence[Finding]) -> list[tuple[str, int]]:
+    verdicts = [claim.verdict for claim in claims]
+    words = {"yes": "hold", "no": "do not hold", "undecided": "not decided yet"}
+    return [(word, verdicts.count(name)) for name, word in words.items() if name in verdicts]
+
+
+def _environment() -> Environment:
+    found = Environment(
+        loader=PackageLoader("eigenloop.published"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters["prose"] = prose
+    found.filters["tight"] = tight
+    return found

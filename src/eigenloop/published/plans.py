@@ -1,0 +1,95 @@
+"""What a row would take in the paper's size, and where a run departs from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eigenloop.experiments import Experiment, Record, planned
+from eigenloop.experiments.plan import config_hash
+from eigenloop.experiments.schema import BudgetName
+from eigenloop.report import names
+
+#: What does not make another experiment of it: the length, which is shown by itself, and how things are looked at.
+_BESIDE_THE_POINT = {
+    *(f"task.{key}" for key in ("data_dir", "valid_size", "test_size", "eval_streams")),
+    *(f"training.{key}" for key in ("steps", "epochs", "seed", "eval_every", "eval_batch_size", "log_every")),
+    *(f"training.{key}" for key in ("checkpoint_seconds", "max_seconds", "device", "threads", "tensorboard")),
+}
+
+
+_BUDGETS: tuple[BudgetName, ...] = ("full", "hour")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A setting of a run that is not the paper's."""
+
+    key: str
+    ours: Any
+    paper: Any
+
+    def __str__(self) -> str:
+        return f"{self.key} {names.setting(self.ours)}, in the paper {names.setting(self.paper)}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a row takes.
+
+    Attributes:
+        budgets: those that run it; none for an analysis, and for a number that a paper only quotes.
+        settings: at budget full, the paper's size, by section; empty where it is not run.
+    """
+
+    experiment: Experiment
+    row: str
+    budgets: tuple[BudgetName, ...]
+    settings: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def steps(self) -> int | None:
+        """Updates in the paper."""
+        return self.settings.get("training", {}).get("steps")
+
+    @property
+    def epochs(self) -> float | None:
+        """Passes over the data in the paper."""
+        return self.settings.get("training", {}).get("epochs")
+
+    def changes(self, run: Record) -> list[Change]:
+        """List the settings of a run that are not the paper's, besides its length."""
+        ours, paper = _flat(run.config), _flat(self.settings)
+        return [
+            Change(key, ours[key], paper[key])
+            for key in ours
+            if key in paper and key not in _BESIDE_THE_POINT and ours[key] != paper[key]
+        ]
+
+    def outdated(self, run: Record) -> bool:
+        """Whether a run was made with other settings than its row has now."""
+        analysis = self.experiment.analysis
+        if analysis is not None:
+            now = {"name": analysis.name, **analysis.options}
+            return run.config.get("analysis", now) != json.loads(json.dumps(now))
+        return any(
+            config_hash(plan.config()) != run.config_hash
+            for plan in planned(self.experiment, run.budget, [self.row])
+            if plan.seed == run.seed
+        )
+
+
+def plan_of(experiment: Experiment, row: str) -> Plan:
+    """Complete the settings of a row."""
+    if experiment.analysis is not None:
+        return Plan(experiment, row, (), {})
+    runs = {budget: found for budget in _BUDGETS if (found := planned(experiment, budget, [row]))}
+    largest = next((runs[budget][0] for budget in _BUDGETS if budget in runs), None)
+    settings = {} if largest is None else json.loads(json.dumps(largest.config().as_dict()))
+    return Plan(experiment, row, tuple(runs), settings)
+
+
+def _flat(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {f"{section}.{key}": value for section, values in settings.items() for key, value in values.items()}

@@ -1,0 +1,250 @@
+"""Which curves of an experiment stand in one picture, and the points that they go through."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import statistics
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from eigenloop.experiments import Record
+from eigenloop.published.table import Line, Sheet
+from eigenloop.report import names
+from eigenloop.report.thinning import stretches, summarise
+
+#: Curves in one picture at most: as many as there are colours.
+CURVES = 7
+#: Points of a curve at most, and of one among several seeds.
+POINTS, SEED_POINTS = 100, 50
+#: Options of a model that papers draw their results against.
+_SWEPT = {"bits": "bits", "short": "units of the short-term part"}
+_STRATEGIES = {
+    "ptq-projunn": "PTQ-projUNN",
+    "ste-bjorck": "STE-Bjorck",
+    "ste-pen": "STE-pen",
+    "ste-projunn": "STE-projUNN",
+}
+#: Settings of a task that make no other task of it.
+_SIZES = ("train_size", "valid_size", "test_size", "shuffle", "verify", "data_dir", "eval_streams")
+
+Points = tuple[tuple[float, float], ...]
+_Key = tuple[str, bool, str]
+_Coloured = tuple[Line, int]
+
+
+@dataclass(frozen=True)
+class Series:
+    """One row's curve, or one strategy's numbers.
+
+    Attributes:
+        hue: which colour; the same for a row's place in every picture of an experiment.
+        middle: its points, the median where there are several seeds.
+        seeds: every seed's own points; empty for one.
+        lost: it ends because training diverged.
+        level: it has no place along the axis and is a height only.
+    """
+
+    label: str
+    hue: int
+    middle: Points
+    seeds: tuple[Points, ...] = ()
+    lost: bool = False
+    level: bool = False
+
+
+@dataclass(frozen=True)
+class Picture:
+    """All that one picture shows, without how.
+
+    Attributes:
+        title: what distinguishes it from the experiment's other pictures; may be empty.
+        marked: points are shown as dots, because they are results rather than moments of a training.
+        baseline: what guessing reaches.
+        family: pictures with the same one have the same vertical axis.
+    """
+
+    title: str
+    across: str
+    upwards: str
+    series: tuple[Series, ...]
+    baseline: float | None
+    family: int
+    marked: bool = False
+
+
+def pictures(sheet: Sheet) -> tuple[Picture, ...]:
+    """Choose the pictures of an experiment: one for each task and metric, more where there are too many curves.
+
+    Colours are given by the place among all rows of the paper's picture, run or not, so that they stay when more are
+    run; what stands together in the end is decided by the task that was run, which a short budget may make easier.
+    """
+    parts: dict[tuple[_Key, int], list[_Coloured]] = {}
+    for rows in _grouped([line for line in sheet.lines if line.plan.settings], _paper_task).values():
+        for number, chunk in enumerate(_chunks(rows)):
+            for hue, line in enumerate(chunk):
+                if line.outcome is not None:
+                    parts.setdefault((_key(line, _own_task(line)), number), []).append((line, hue))
+    keys = list(dict.fromkeys(key for key, _ in parts))
+    titles = dict(zip(keys, _titles(keys), strict=True))
+    found = []
+    for family, key in enumerate(keys):
+        own = [rows for (other, _), rows in parts.items() if other == key]
+        swept = _against(titles[key], [line for rows in own for line, _ in rows], family)
+        found += [swept] if swept is not None else []
+        found += [picture for rows in own if (picture := _along(titles[key], rows, family)) is not None]
+    return tuple(found)
+
+
+def _chunks(lines: Sequence[Line]) -> list[list[Line]]:
+    """Cut rows into pictures, between models where that is possible."""
+    found: list[list[Line]] = [[]]
+    for _, each in itertools.groupby(lines, _model):
+        rows = list(each)
+        size = math.ceil(len(rows) / math.ceil(len(rows) / CURVES))
+        for start in range(0, len(rows), size):
+            part = rows[start : start + size]
+            if len(found[-1]) + len(part) > CURVES:
+                found.append([])
+            found[-1] += part
+    return found
+
+
+def _model(line: Line) -> str:
+    model = line.plan.settings["model"]
+    strategy = model.get("strategy")
+    return names.model(str(model["name"])) if strategy is None else _STRATEGIES.get(strategy, str(strategy))
+
+
+def _grouped(lines: Sequence[Line], task: Callable[[Line], Mapping[str, Any]]) -> dict[_Key, list[Line]]:
+    found: dict[_Key, list[Line]] = {}
+    for line in lines:
+        found.setdefault(_key(line, task(line)), []).append(line)
+    return found
+
+
+def _key(line: Line, task: Mapping[str, Any]) -> _Key:
+    known = {key: value for key, value in task.items() if key not in _SIZES}
+    return line.metric, _trained(line), json.dumps(known, sort_keys=True)
+
+
+def _paper_task(line: Line) -> Mapping[str, Any]:
+    return line.plan.settings["task"]
+
+
+def _own_task(line: Line) -> Mapping[str, Any]:
+    own = line.outcome.runs[0].config.get("task") if line.outcome is not None else None
+    return own or _paper_task(line)
+
+
+def _trained(line: Line) -> bool:
+    return line.measure in ("lowest-train", "final-train")
+
+
+def _titles(keys: Sequence[_Key]) -> list[str]:
+    """Name groups by what differs between them."""
+    tasks = [json.loads(task) for _, _, task in keys]
+    options = sorted({option for task in tasks for option in task})
+    varying = [option for option in options if len({json.dumps(task.get(option)) for task in tasks}) > 1]
+    several = len({(metric, trained) for metric, trained, _ in keys}) > 1
+    titles = []
+    for (metric, trained, _), task in zip(keys, tasks, strict=True):
+        parts = [f"{'training ' if trained else ''}{names.quantity(metric)}"] if several else []
+        parts += [
+            str(task[option]) if option == "name" else f"{option.replace('_', ' ')} {names.setting(task[option])}"
+            for option in varying
+            if task.get(option) is not None
+        ]
+        titles.append(", ".join(parts))
+    return titles
+
+
+def _along(title: str, rows: Sequence[_Coloured], family: int) -> Picture | None:
+    """Draw rows against their training."""
+    series = [found for line, hue in rows if (found := _row(line, hue)) is not None]
+    if not series:
+        return None
+    lines = [line for line, _ in rows]
+    metric = names.quantity(lines[0].metric)
+    upwards = f"training {metric}" if _trained(lines[0]) and "loss" in metric else metric
+    return Picture(title, "training step", _with_unit(upwards, lines[0]), tuple(series), _baseline(lines), family)
+
+
+def _against(title: str, lines: Sequence[Line], family: int) -> Picture | None:
+    """Draw numbers against an option of the model, where at least three values of it have one."""
+    for option, words in _SWEPT.items():
+        places: dict[str, list[tuple[float, float]]] = {}
+        levels: dict[str, float] = {}
+        for line in lines:
+            if line.outcome is None or line.outcome.mean is None or line.outcome.status == "diverged":
+                continue
+            place = line.plan.settings["model"].get(option)
+            if isinstance(place, (int, float)):
+                places.setdefault(_model(line), []).append((float(place), line.outcome.mean))
+            else:
+                levels[line.row.label] = line.outcome.mean
+        if len({place for points in places.values() for place, _ in points}) >= 3:
+            found = [Series(name, hue, tuple(sorted(points))) for hue, (name, points) in enumerate(places.items())]
+            ends = [place for series in found for place, _ in series.middle]
+            for label, mean in levels.items():
+                level = ((min(ends), mean), (max(ends), mean))
+                found.append(Series(label, len(found) % CURVES, level, level=True))
+            upwards = _with_unit(names.quantity(lines[0].metric), lines[0])
+            return Picture(title, words, upwards, tuple(found), _baseline(lines), family, marked=True)
+    return None
+
+
+def _with_unit(quantity: str, line: Line) -> str:
+    return f"{quantity} in %" if line.percent else quantity
+
+
+def _baseline(lines: Sequence[Line]) -> float | None:
+    for line in lines:
+        if line.outcome is not None and line.outcome.baseline is not None:
+            return line.outcome.baseline * line.scale
+    return None
+
+
+def _row(line: Line, hue: int) -> Series | None:
+    if line.outcome is None:
+        return None
+    curves = [points for run in line.outcome.runs if (points := _thinned(line, run, POINTS))]
+    if not curves:
+        return None
+    lost = line.outcome.status == "diverged"
+    if len(curves) == 1:
+        return Series(line.row.label, hue, curves[0], lost=lost)
+    grid = [place for place, _ in max(curves, key=lambda points: points[-1][0])]
+    middle = []
+    for place in grid:
+        values = [value for points in curves if (value := _at(points, place)) is not None]
+        if values:
+            middle.append((place, statistics.median(values)))
+    seeds = [points for run in line.outcome.runs if (points := _thinned(line, run, SEED_POINTS))]
+    return Series(line.row.label, hue, tuple(middle), tuple(seeds), lost=lost)
+
+
+def _thinned(line: Line, run: Record, limit: int) -> Points:
+    """Return the curve of a run with few points: medians of stretches, the first and last point themselves."""
+    curve = run.train_curve if _trained(line) else run.curve
+    found = []
+    for stretch in stretches(len(curve), limit):
+        value = summarise([curve[i][1] for i in stretch])
+        if value is not None:
+            found.append((float(curve[stretch[len(stretch) // 2]][0]), value.median * line.scale))
+    return tuple(found)
+
+
+def _at(points: Points, place: float) -> float | None:
+    """Return the height of a curve between its points; None outside."""
+    if not points[0][0] <= place <= points[-1][0]:
+        return None
+    after = bisect_left(points, place, key=lambda point: point[0])
+    (x1, y1) = points[after]
+    if x1 == place or after == 0:
+        return y1
+    (x0, y0) = points[after - 1]
+    return y0 + (y1 - y0) * (place - x0) / (x1 - x0)

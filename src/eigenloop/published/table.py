@@ -1,0 +1,168 @@
+"""Rows of the papers with what our runs found: numbers only, how they are written is elsewhere."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from eigenloop.experiments import Experiment, Planned, Row, records
+from eigenloop.experiments.reproduce import command_of
+from eigenloop.experiments.schema import BudgetName, Measure
+from eigenloop.published.outcomes import COUNTING, Outcome, outcomes_of
+from eigenloop.published.papers import PAPERS
+from eigenloop.published.plans import Plan, plan_of
+from eigenloop.training import RunError
+
+Standing = Literal["same", "better", "worse", "differs"]
+
+
+@dataclass(frozen=True)
+class Line:
+    """A row of an experiment, published beside ours."""
+
+    experiment: Experiment
+    name: str
+    plan: Plan
+    outcomes: Mapping[BudgetName, Outcome]
+
+    @property
+    def row(self) -> Row:
+        """The row as the experiment has it."""
+        return self.experiment.rows[self.name]
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What is shown: that of the largest budget."""
+        return next((self.outcomes[budget] for budget in COUNTING if budget in self.outcomes), None)
+
+    @property
+    def filled(self) -> bool:
+        """Whether there is something to show."""
+        return self.outcome is not None
+
+    @property
+    def metric(self) -> str:
+        """Which of the task's metrics is compared."""
+        return self.row.metric or self.experiment.metric
+
+    @property
+    def measure(self) -> Measure:
+        """What of a run is compared."""
+        return self.row.measure or self.experiment.measure
+
+    @property
+    def percent(self) -> bool:
+        """Whether numbers are shown in percent: accuracies, unless the paper prints fractions."""
+        return self.metric == "accuracy" and (self.row.published is None or self.row.published > 1)
+
+    @property
+    def scale(self) -> float:
+        """What our numbers are multiplied with before they are shown."""
+        return 100.0 if self.percent else 1.0
+
+    @property
+    def published(self) -> float | None:
+        """The paper's number."""
+        return self.row.published
+
+    def bound(self, value: float) -> float:
+        """Return the bound of a claim in the unit that is shown; of accuracies it may be given as a fraction."""
+        return value * 100 if self.percent and value <= 1 else value
+
+    @property
+    def ratio(self) -> float | None:
+        """Ours over the published number; None where one is missing or the sign makes it meaningless."""
+        if self.outcome is None or self.outcome.mean is None or self.published is None or self.published <= 0:
+            return None
+        return self.outcome.mean / self.published if self.outcome.mean >= 0 else None
+
+    @property
+    def standing(self) -> Standing | None:
+        """Whether ours, rounded as the paper rounds, is the same, better or worse; what is computed differs or not."""
+        if self.outcome is None or self.outcome.mean is None or self.published is None:
+            return None
+        if rounds_to(self.outcome.mean, self.published):
+            return "same"
+        if self.outcome.status == "computed":
+            return "differs"
+        return "better" if (self.outcome.mean > self.published) == self.experiment.higher_is_better else "worse"
+
+    @property
+    def command(self) -> str | None:
+        """What makes the row again, or fills it in; None for a number that a paper quotes and nothing here runs."""
+        budget: BudgetName
+        if self.outcome is not None:
+            budget = self.outcome.budget
+        elif self.experiment.analysis is not None:
+            budget = "full"
+        elif self.plan.budgets:
+            budget = "hour" if "hour" in self.plan.budgets else self.plan.budgets[0]
+        else:
+            return None
+        return command_of(Planned(self.experiment, self.name, budget, 0, {}))
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All rows of an experiment."""
+
+    experiment: Experiment
+    lines: tuple[Line, ...]
+
+    @property
+    def filled(self) -> int:
+        """How many rows have a result."""
+        return sum(line.filled for line in self.lines)
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the paper prints a number for any of them."""
+        return any(line.published is not None for line in self.lines)
+
+    def line(self, name: str) -> Line:
+        """Return a row by its name."""
+        return next(line for line in self.lines if line.name == name)
+
+
+def compare(experiments: Iterable[Experiment], results: Path) -> tuple[Sheet, ...]:
+    """Put the results beside what was published, in the order of the papers and of their tables.
+
+    Raises:
+        RunError: there is no such folder, or a file in it is damaged.
+    """
+    if not results.is_dir():
+        raise RunError(f"there is no folder {results}: name the one that eigenloop reproduce wrote with --results")
+    return tuple(_sheet(experiment, results) for experiment in sorted(experiments, key=_place))
+
+
+def rounds_to(ours: float, published: float) -> bool:
+    """Whether a number is the published one to its printed digits, at least three: a zero at the end is not kept.
+
+    >>> rounds_to(5.1873, 5.19), rounds_to(5.18, 5.19), rounds_to(1.0224e-5, 1.022e-5), rounds_to(12.2, 12.0)
+    (True, False, True, False)
+    """
+    digits, _, exponent = repr(published).partition("e")
+    decimals = len(digits.partition(".")[2].rstrip("0")) - int(exponent or 0)
+    if published:
+        decimals = max(decimals, 2 - math.floor(math.log10(abs(published))))
+    return round(ours, decimals) == round(published, decimals)
+
+
+def _place(experiment: Experiment) -> tuple[Any, ...]:
+    """Sort by paper, then by name as people do: figure 2 before figure 10."""
+    paper = [paper.name for paper in PAPERS].index(experiment.paper)
+    return paper, tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", experiment.name))
+
+
+def _sheet(experiment: Experiment, results: Path) -> Sheet:
+    return Sheet(experiment, tuple(_line(experiment, name, results) for name in experiment.rows))
+
+
+def _line(experiment: Experiment, name: str, results: Path) -> Line:
+    line = Line(experiment, name, plan_of(experiment, name), {})
+    found = records.read(results, experiment.name, name)
+    return replace(line, outcomes=outcomes_of(found, line.plan, line.scale))

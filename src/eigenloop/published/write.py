@@ -1,0 +1,47 @@
+"""Both files at once: ``RESULTS.md`` and ``docs/results.html``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from eigenloop import experiments
+from eigenloop.experiments import Experiment
+from eigenloop.published import markdown, page
+from eigenloop.published.table import compare
+from eigenloop.training import RunError, atomic
+
+
+@dataclass(frozen=True)
+class Written:
+    """What was written, and how much is in it."""
+
+    text: Path
+    page: Path
+    rows: int
+    filled: int
+
+
+def write(results: Path, out: Path, chosen: Iterable[Experiment] | None = None) -> Written:
+    """Write the published tables with the results of a folder; all experiments if none are chosen.
+
+    Raises:
+        RunError: there is no such folder, a result is damaged, or `out` cannot be written.
+    """
+    if chosen is None:
+        chosen = [experiments.load(name) for name in experiments.names()]
+    sheets = compare(chosen, Path(results))
+    files = {
+        Path(out) / "RESULTS.md": markdown.render(sheets),
+        Path(out) / "docs" / "results.html": page.render(sheets),
+    }
+    for path, content in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            atomic.write_text(path, content)
+        except OSError as error:
+            raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
+    text, html = files
+    rows = sum(len(sheet.lines) for sheet in sheets)
+    return Written(text, html, rows, sum(sheet.filled for sheet in sheets))

@@ -1,0 +1,109 @@
+"""Claims: yes, no, and not decided yet."""
+
+from pathlib import Path
+from typing import Any
+
+import made_up
+import pytest
+from made_up import record
+
+from eigenloop.experiments import Record, planned
+from eigenloop.published import wording
+from eigenloop.published.claims import Finding, findings
+
+UNFINISHED: dict[str, Any] = {"complete": False, "status": "unfinished", "steps": 100}
+DIVERGED: dict[str, Any] = {"status": "diverged", "steps": 100}
+
+
+def judge(folder: Path, claim: dict[str, Any], *runs: Record, **changes: Any) -> Finding:
+    made = made_up.experiment(rows={"row": made_up.ROWS["gru"] | {"claim": claim}}, **changes)
+    return findings([made_up.sheet(folder, made, row=list(runs))])[0]
+
+
+def compared(folder: Path, ours: list[Record], theirs: list[Record]) -> Finding:
+    rows = {"ours": made_up.ROWS["ours"] | {"claim": {"below_row": "gru"}}, "gru": made_up.ROWS["gru"]}
+    return findings([made_up.sheet(folder, made_up.experiment(rows=rows), ours=ours, gru=theirs)])[0]
+
+
+@pytest.mark.parametrize(
+    ("claim", "runs", "verdict", "because"),
+    [
+        ({"below": 0.1}, [], "undecided", "not run"),
+        ({"below": 0.1}, [record(0.01, budget="smoke")], "undecided", "not run"),
+        ({"below": 0.1}, [record(0.01)], "yes", ""),
+        ({"below": 0.1}, [record(0.2, budget="full")], "no", ""),
+        ({"below": 0.1}, [record(0.2)], "undecided", "not below it yet, in a run shorter than the paper's"),
+        ({"below": 0.1}, [record(0.2, **UNFINISHED)], "undecided", "the run is unfinished"),
+        ({"below": 0.1}, [record(0.01, **UNFINISHED)], "yes", ""),  # the lowest loss can only become lower
+        ({"below": 0.1}, [record(None, **DIVERGED)], "no", "training diverged"),
+        ({"below": 0.1}, [record(0.01), record(None, seed=1, **DIVERGED)], "undecided", "1 of 2 seeds diverged"),
+        ({"below": 0.1}, [record(0.01), record(0.12, seed=1)], "yes", "below it with 1 of 2 seeds"),
+        ({"above": 0.1}, [], "undecided", "not run"),
+        ({"above": 0.1}, [record(0.2)], "yes", ""),
+        ({"above": 0.1}, [record(0.05)], "no", ""),
+        ({"above": 0.1}, [record(0.2, **UNFINISHED)], "undecided", "the run is unfinished"),
+        ({"above": 0.1}, [record(0.05, **UNFINISHED)], "no", ""),
+        ({"above": 0.1}, [record(0.2, **DIVERGED)], "undecided", "training diverged"),
+    ],
+)
+def test_bounds(tmp_path: Path, claim: dict[str, Any], runs: list[Record], verdict: str, because: str) -> None:
+    finding = judge(tmp_path, claim, *runs)
+    assert (finding.verdict, finding.because) == (verdict, because)
+
+
+def test_an_unfinished_test_result_decides_nothing(tmp_path: Path) -> None:
+    assert judge(tmp_path, {"below": 0.1}, record(0.01, **UNFINISHED), measure="test").verdict == "undecided"
+
+
+def test_bounds_of_accuracies(tmp_path: Path) -> None:
+    accuracy: dict[str, Any] = {"metric": "accuracy", "higher_is_better": True, "measure": "best"}
+    rows = {"row": made_up.ROWS["gru"] | {"published": 93.0, "claim": {"above": 0.8}}}
+    made = made_up.experiment(rows=rows, **accuracy)
+    assert findings([made_up.sheet(tmp_path, made, row=record(0.85, metric="accuracy", **UNFINISHED))])[0].verdict == (
+        "yes"  # the best can only become better
+    )
+    (finding,) = findings([made_up.sheet(tmp_path, made, row=record(0.75, metric="accuracy"))])
+    assert (finding.verdict, finding.because) == ("undecided", "not above it yet, in a run shorter than the paper's")
+    assert wording.statement(finding) == "accuracy above 80 %"
+
+
+def test_another_task_decides_no_bound(tmp_path: Path) -> None:
+    hour = {"settings": {"task": {"length": 5}, "training": {"steps": 4000}}}
+    made = made_up.experiment(rows={"row": made_up.ROWS["gru"] | {"claim": {"below": 0.1}, "budgets": {"hour": hour}}})
+    config = planned(made, "hour")[0].config().as_dict()
+    (finding,) = findings([made_up.sheet(tmp_path, made, row=record(0.01, config=config))])
+    assert finding.verdict == "undecided"
+    assert "another task than the paper's: task.length 5, in the paper 20" in wording.evidence(finding)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict", "because"),
+    [
+        ([record(1.0)], [record(2.0)], "yes", ""),
+        ([record(2.0)], [record(1.0)], "no", ""),
+        ([record(1.0), record(5.0, seed=1)], [record(2.0)], "no", ""),  # by their mean
+        ([record(1.0)], [], "undecided", "GRU is not run"),
+        ([], [record(1.0)], "undecided", "NC-GRU is not run"),
+        ([record(1.0, **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
+        ([record(1.0)], [record(2.0, budget="full")], "undecided", "the two rows have no budget in common"),
+        # At the budget that both have:
+        ([record(1.0), record(0.5, budget="full")], [record(0.7)], "no", ""),
+        ([record(1.0), record(0.5, budget="full", **UNFINISHED)], [record(2.0)], "yes", ""),
+        ([record(None, **DIVERGED)], [record(2.0)], "no", "training diverged"),
+        ([record(1.0)], [record(None, **DIVERGED)], "undecided", "GRU diverged"),
+        ([record(1.0)], [record(2.0), record(None, seed=1, **DIVERGED)], "undecided", "1 of 2 seeds diverged"),
+    ],
+)
+def test_rows(tmp_path: Path, ours: list[Record], theirs: list[Record], verdict: str, because: str) -> None:
+    finding = compared(tmp_path, ours, theirs)
+    assert (finding.verdict, finding.because) == (verdict, because)
+
+
+def test_evidence(tmp_path: Path) -> None:
+    finding = compared(tmp_path / "1", [record(1.0)], [record(2.0)])
+    assert wording.statement(finding) == "loss below that of GRU"
+    assert wording.evidence(finding) == "1.00 against 2.00, 4,000 of 20,000 steps"
+    finding = compared(tmp_path / "2", [record(1.0, **UNFINISHED)], [record(2.0)])
+    assert wording.evidence(finding) == (
+        "1.00 (100 of 20,000 steps, unfinished) against 2.00 (4,000 of 20,000 steps); a run is unfinished"
+    )

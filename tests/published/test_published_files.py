@@ -1,0 +1,227 @@
+"""RESULTS.md and docs/results.html: complete, escaped, self-contained, the same every time; and the command."""
+
+import html.parser
+import json
+import re
+from pathlib import Path
+
+import made_up
+import pytest
+from made_up import EVIL, record
+
+from eigenloop import experiments
+from eigenloop.cli import main
+from eigenloop.experiments import Experiment
+from eigenloop.published import compare, markdown, page, write
+from eigenloop.published.wording import MISSING
+
+VOID = {"meta", "link", "br"}
+
+
+class Reader(html.parser.HTMLParser):
+    """Collects tags, attributes and texts, and checks that tags are closed in order."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stack: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.stack.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.stack.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.stack == []
+    return reader
+
+
+def evil() -> Experiment:
+    row = made_up.ROWS["gru"] | {"label": EVIL, "said": EVIL, "note": EVIL}
+    rows = {"first": row | {"claim": {"below_row": "second"}}, "second": row | {"published": None}}
+    return made_up.experiment("evil", rows=rows, item=EVIL, title=EVIL, differences=[EVIL])
+
+
+def example(results: Path) -> list[Experiment]:
+    """Three experiments with results of every kind."""
+    rows = {
+        **made_up.ROWS,
+        "lost": made_up.ROWS["gru"] | {"label": "lost"},
+        "cut": made_up.ROWS["gru"] | {"label": "cut"},
+        "none": made_up.ROWS["gru"] | {"label": "none", "claim": {"below": 1.0}},
+    }
+    made, computed, hostile = made_up.experiment(rows=rows), made_up.analysis(), evil()
+    made_up.keep(
+        results,
+        made,
+        gru=[record(1.1e-5 * (seed + 1), seed=seed) for seed in range(3)],
+        ours=record(0.9e-5, budget="full"),
+        lost=record(None, status="diverged", steps=7, train_curve=[(1, 0.2), (2, 0.4), (3, None)]),
+        cut=record(0.1, complete=False, status="unfinished", steps=1234),
+    )
+    made_up.keep(results, computed, first=made_up.computed(5.1873), second=made_up.computed(3.1))
+    made_up.keep(results, hostile, first=record(0.1), second=record(0.2))
+    return [made, computed, hostile]
+
+
+def test_the_text_has_every_row_and_says_how_many_are_filled_in(tmp_path: Path) -> None:
+    text = markdown.render(compare(example(tmp_path), tmp_path))
+    lines = text.splitlines()
+    assert lines[2] == (
+        "**8 of 9 published rows are filled in: 2 analytic, 5 at budget hour, 1 at budget full, 1 of them unfinished.**"
+    )
+    assert text.index("## Claims") < text.index("## nnRNN") < text.index("## NC-GRU")
+    rows = {line.split(" | ")[0].removeprefix("| "): line for line in lines if "`eigenloop reproduce" in line}
+    assert "(2.20 ± 1.10)e-5 | 1.1 x | hour | 4,000 of 20,000 steps | 3" in rows["GRU"]
+    assert "9.00e-6 | 0.90 x | full | 20,000 steps | 1 | `eigenloop reproduce made-up --budget" in rows["NC-GRU"]
+    assert f"| diverged | {MISSING} | hour | 7 of 20,000 steps" in rows["lost"]
+    assert "1,234 of 20,000 steps, unfinished" in rows["cut"]
+    nothing = f"{MISSING} | " * 4
+    assert f"| not run | {nothing}`eigenloop reproduce made-up --budget hour --only none` |" in rows["none"]
+    assert "| 5.19 | 5.19 | 0.999 x | analytic |" in rows["first"]
+
+
+def test_every_line_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
+    text = markdown.render(compare(example(tmp_path), tmp_path))
+    tables = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.M)
+    assert len(tables) == 4
+    for table in tables:
+        counts = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
+        assert len(counts) == 1
+
+
+def test_hostile_words_are_words(tmp_path: Path) -> None:
+    sheets = compare(example(tmp_path), tmp_path)
+    text = markdown.render(sheets)
+    assert "<" not in re.sub(r"`[^`]*`", "", text)
+    reader = read(page.render(sheets))
+    assert {"script", "img", "iframe"}.isdisjoint(tag for tag, _ in reader.tags)
+    assert reader.text.count("<script>alert(1)</script>") >= 5
+    assert "{{ 7 * 7 }}" in reader.text
+    labels = [attributes.get("aria-label") for tag, attributes in reader.tags if tag == "svg"]
+    assert any(EVIL in str(label) for label in labels)
+
+
+def test_the_page_needs_nothing_else(tmp_path: Path) -> None:
+    text = page.render(compare(example(tmp_path), tmp_path))
+    reader = read(text)
+    ids = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    for tag, attributes in reader.tags:
+        assert tag != "script"
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("href", "src", "xlink:href"):
+            link = attributes.get(name)
+            assert link is None or link.startswith(("data:", "#"))
+            assert link is None or not link.startswith("#") or link[1:] in ids
+    assert "url(http" not in text
+    assert "@import" not in text
+    assert sum(tag == "svg" for tag, _ in reader.tags) == 3  # the mark, and a picture for each trained experiment
+    assert "var(--hue-0)" in text
+    assert "DejaVu" not in text
+
+
+def test_a_page_of_everything_stays_small(tmp_path: Path) -> None:
+    rows = {f"row-{i}": made_up.ROWS["gru"] | {"label": f"row {i}"} for i in range(14)}
+    made = made_up.experiment(rows=rows)
+    empty = len(page.render(compare([made], tmp_path)))
+    curve = [(i * 20, 0.1 / (1 + i) * (1.1 if i % 2 else 0.9)) for i in range(200)]
+    for row in rows:
+        made_up.keep(tmp_path, made, **{row: [record(0.01, seed=seed, train_curve=curve) for seed in range(3)]})
+    size = len(page.render(compare([made], tmp_path)))
+    # 250 rows with three seeds each must fit into 1.5 MB.
+    assert (size - empty) / len(rows) < 5500
+
+
+def test_empty_results(tmp_path: Path) -> None:
+    sheets = compare([made_up.experiment(), made_up.analysis()], tmp_path)
+    assert "**0 of 4 published rows are filled in.**" in markdown.render(sheets)
+    reader = read(page.render(sheets))
+    assert reader.text.count("not run") == 4
+
+
+def test_two_builds_are_the_same(tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    made = example(results)
+    first, second = write(results, tmp_path / "a", made), write(results, tmp_path / "b" / "deep", made)
+    assert first.text.read_bytes() == second.text.read_bytes()
+    assert first.page.read_bytes() == second.page.read_bytes()
+    assert (first.rows, first.filled) == (9, 8)
+    assert first.page == tmp_path / "a" / "docs" / "results.html"
+    assert [path.name for path in (tmp_path / "a").iterdir() if path.name.startswith(".")] == []
+
+
+def call(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    return ended.value.code if isinstance(ended.value.code, int) else 0
+
+
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    made = example(tmp_path / "results")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(experiments, "names", lambda: [each.name for each in made])
+    monkeypatch.setattr(experiments, "load", lambda name: next(each for each in made if each.name == name))
+    assert call("report", "--published") == 0
+    assert capsys.readouterr().out == "published: 8 of 9 rows filled in; RESULTS.md, docs/results.html\n"
+    assert call("report", "--published", "--results", "results", "--out", "new", "--json") == 0
+    written = json.loads(capsys.readouterr().out)
+    assert written == {"text": "new/RESULTS.md", "page": "new/docs/results.html", "rows": 9, "filled": 8}
+    assert Path("new/RESULTS.md").read_bytes() == Path("RESULTS.md").read_bytes()
+
+
+def test_a_damaged_result_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = made_up.experiment()
+    monkeypatch.setattr(experiments, "names", lambda: [made.name])
+    monkeypatch.setattr(experiments, "load", lambda _: made)
+    (tmp_path / "made-up").mkdir()
+    (tmp_path / "made-up" / "ours.json").write_text('{"runs": 7}')
+    assert call("report", "--published", "--results", str(tmp_path), "--out", str(tmp_path / "out")) == 1
+    assert "ours.json is damaged" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give folders of runs, or --published"),
+        (["run", "--published"], "give one of the two"),
+        (["run", "--results", "results"], "--results goes with --published"),
+        (["--published", "--out", "file"], "file is a file"),
+    ],
+)
+def test_wrong_words(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("file").touch()
+    assert call("report", *arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(experiments, "names", list)
+    assert call("report", "--published", "--results", str(tmp_path / "none")) == 1
+    assert "there is no folder" in capsys.readouterr().err
