@@ -13,10 +13,11 @@ from eigenloop import analysis
 from eigenloop.analysis import theorems_gated, theorems_simple
 from eigenloop.analysis.bounds import checks
 from eigenloop.analysis.check import Check
+from eigenloop.analysis.feed_forward import theta
 from eigenloop.analysis.fisher import memory
 from eigenloop.analysis.theorems_gated import draw
 from eigenloop.analysis.theorems_simple import fisher_memory, power_entry
-from eigenloop.analysis.transients import theta
+from eigenloop.cli import main
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -147,3 +148,12 @@ def test_result(tmp_path: Path) -> None:
     assert len(result.table.rows) == 16
     assert all(math.isfinite(row[4]) for row in result.table.rows)
     assert {path.name for path in result.write(tmp_path)} == {"bounds.json", "bounds.png", "bounds.svg"}
+
+
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("eigenloop.analysis.result.Result.write", lambda self, folder: [folder / "bounds.json"])
+    with pytest.raises(SystemExit, match="0"):
+        main(["analyse", "bounds", "--draws", "60", "--out", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert "nnRNN proposition 1" in printed
+    assert f"written: {tmp_path}/bounds.json" in printed

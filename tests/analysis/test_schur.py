@@ -1,7 +1,9 @@
 """Learned Schur forms: rebuilt, and against eigenvalues that LAPACK finds another way."""
 
+import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from training.small import small
 
 from eigenloop import analysis
 from eigenloop.analysis.schur import Form, alignment, found_form, non_normality, trained_form
+from eigenloop.cli import main
 from eigenloop.matrices import Schur
 from eigenloop.training import ConfigError, load_run, train
 
@@ -91,7 +94,8 @@ def test_of_runs(tmp_path: Path) -> None:
     matrix = net.rnn.get_submodule("recurrent_l0")
     assert isinstance(matrix, Schur)
     assert first["mean_gamma"] == pytest.approx(float(matrix.gamma.detach().mean()), rel=1e-5)
-    assert {path.name for path in result.write(tmp_path)} == {"schur.json", "schur.png", "schur.svg"}
+    paths = analysis.schur([tmp_path / "nnrnn"]).write(tmp_path)
+    assert {path.name for path in paths} == {"schur.json", "schur.png", "schur.svg"}
 
 
 @pytest.mark.parametrize("name", ["ncgru", "lstm", "eurnn"])
@@ -104,3 +108,15 @@ def test_other_networks_are_refused(name: str, tmp_path: Path) -> None:
 def test_no_run_is_refused() -> None:
     with pytest.raises(ConfigError, match="at least one run"):
         analysis.schur([])
+
+
+def test_from_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr("eigenloop.analysis.result.Result.write", lambda self, folder: [])
+    train(small(model={"name": "nnrnn"}), tmp_path / "run")
+    for command in ("schur", "gradients"):
+        with pytest.raises(SystemExit, match="2"):
+            main(["analyse", command, str(tmp_path / "run"), "--checkpoint", "first"])
+        assert "--checkpoint is best, last or a step, got 'first'" in capsys.readouterr().err
+        with pytest.raises(SystemExit, match="0"):
+            main(["analyse", command, str(tmp_path / "run"), "--checkpoint", "last", "--out", str(tmp_path), "--json"])
+        assert json.loads(capsys.readouterr().out)["name"] == command

@@ -108,8 +108,6 @@ def gradients(
         data_dir: where the data are now, if they have moved.
     """
     net, config, step = load_run(run, which, data_dir=data_dir)
-    if getattr(net.rnn, "bidirectional", False):
-        raise ConfigError("a bidirectional network's states depend on what follows too: analyse one direction")
     net.requires_grad_(False)
     parts = parts_of(net.rnn)
     x = _sequences(net, config.task, steps, samples)
@@ -155,12 +153,13 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> Tenso
     """Return inputs of the recurrent layer, (T, samples, m), from the part that is not trained on."""
     batch = next(iter(task.evaluation(task.splits[0], samples)))
     weight = net.readout.weight
-    batch = batch.to(weight.device, weight.dtype).segment(0, batch.steps)
-    length = batch.steps if batch.lengths is None else int(batch.lengths.min())
+    batch = batch.to(weight.device, weight.dtype)
+    length = batch.steps if batch.lengths is None else int(batch.lengths[:samples].min())
     if steps is not None and steps > length:
         raise ConfigError(f"the sequences of {task.name} have {length} steps, fewer than {steps}: ask for {length}")
     with torch.no_grad():
-        x = inputs_for(net, task, batch)[: min(SHOWN, length) if steps is None else steps]
+        # Text comes in streams, of which there are as many as the task has.
+        x = inputs_for(net, task, batch)[: min(SHOWN, length) if steps is None else steps, :samples]
         return x if net.embedding is None else net._embedded(x)
 
 

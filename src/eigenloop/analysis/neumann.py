@@ -21,7 +21,8 @@ from eigenloop.analysis.style import COLOURS, panels, styled
 
 #: Points of a curve that are written, and batches that a point of a loss curve averages.
 WRITTEN, SMOOTHED = 150, 20
-_COLOURS = dict(zip((*WAYS, "least squares"), (*COLOURS[:4], COLOURS[6], COLOURS[5]), strict=True))
+_NAMES = (*WAYS, "least squares", "exact, float32")
+_COLOURS = dict(zip(_NAMES, (*COLOURS[:4], COLOURS[6], COLOURS[5], COLOURS[4]), strict=True))
 
 Trainings = dict[str, list[Training]]
 
@@ -75,8 +76,8 @@ def neumann(
                 largest[way],
                 statistics.fmean(losses),
                 statistics.stdev(losses) if seeds > 1 else None,
-                1e6 * seconds[sizes[0]][way] if way in seconds[sizes[0]] else None,
-                1e6 * seconds[sizes[-1]][way] if way in seconds[sizes[-1]] else None,
+                1e3 * seconds[sizes[0]][way] if way in seconds[sizes[0]] else None,
+                1e3 * seconds[sizes[-1]][way] if way in seconds[sizes[-1]] else None,
             )
         )
     step_norm, logged = drifts["order 2"].step_norm, drifts[PUBLISHED].step_norm
@@ -93,7 +94,7 @@ def neumann(
                 "in training",
                 "loss",
                 "+-",
-                f"us, n={sizes[0]}",
+                f"ms, n={sizes[0]}",
                 f"n={sizes[-1]}",
             ),
             tuple(rows),
@@ -107,7 +108,7 @@ def neumann(
             f"lr times the gradient for dA, which is what the published code uses, {statistics.median(logged):.3g} "
             f"and {max(logged):.3g}.",
             f"loss: mean of the last tenth of {steps} steps, mean and standard deviation over {seeds} seeds.",
-            f"Times: {torch.get_num_threads()} thread(s), Z in float32; exact inverse and least squares in float64.",
+            f"Times: {torch.get_num_threads()} thread(s), Z in float32, exact inverses in float64 if not said.",
         ),
     )
 

@@ -70,14 +70,13 @@ class Form:
 
 def trained_form(matrix: Schur) -> Form:
     """Read Theta off an nnRNN's parameters (eq. 1 and 5)."""
-    with torch.no_grad():
-        return Form(
-            theta=matrix.form().cpu(),
-            orthogonal=matrix.orthogonal.exact().cpu(),
-            angles=torch.remainder(matrix.theta.double(), 2 * math.pi).cpu(),
-            moduli=matrix.gamma.double().cpu(),
-            trained=True,
-        )
+    return Form(
+        theta=matrix.form().detach().cpu(),
+        orthogonal=matrix.orthogonal.exact().detach().cpu(),
+        angles=torch.remainder(matrix.theta.detach().double(), 2 * math.pi).cpu(),
+        moduli=matrix.gamma.detach().double().cpu(),
+        trained=True,
+    )
 
 
 def found_form(W: Tensor) -> Form:

@@ -21,6 +21,8 @@ class Flat:
     """
 
     def __init__(self, rnn: Layer) -> None:
+        if rnn.bidirectional:
+            raise ValueError("a bidirectional layer does not go step by step: use one with bidirectional=False")
         self.rnn = rnn
         self.sizes = sizes_of(rnn)
         self.complex = isinstance(rnn, RecurrentLayer) and rnn.state_dtype.is_complex
