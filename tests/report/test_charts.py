@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import synthetic_runs as synthetic
 
-from eigenloop.report import runs
+from eigenloop.report import runs, write
 from eigenloop.report.chart import Chart
-from eigenloop.report.curves import Figure, defects, learning
+from eigenloop.report.curves import Figure, conditioning, defects, learning
 from eigenloop.report.groups import Group, grouped
 from eigenloop.report.paths import HEIGHT, WIDTH
 from eigenloop.report.plane import EDGE, SIZE, panels
@@ -135,6 +135,31 @@ def test_defects_that_are_always_zero_are_only_mentioned(tmp_path: Path) -> None
     figure = drawn(defects, folder, synthetic.solved_scornn(tmp_path / "scornn"))
     assert figure is not None
     assert figure.notes == ("Exactly 0 throughout, so not on this scale: dtriv.",)
+
+
+def test_conditioning_is_drawn_for_quantized_runs(tmp_path: Path) -> None:
+    lines = [
+        {"kind": "train", "step": step, "loss": 1.0, "defect": 1e-7, "singular_ratio": ratio}
+        for step, ratio in ((1, 0.8), (2, 0.7))
+    ]
+    folders = [
+        synthetic.write_run(tmp_path / "a", settings=synthetic.config("qornn"), metrics=lines),
+        synthetic.solved_scornn(tmp_path / "b"),
+    ]
+    figure = drawn(conditioning, *folders)
+    assert figure is not None
+    assert [entry.label for entry in figure.entries] == ["QORNN"]
+    assert (figure.charts[0].y.low, figure.charts[0].y.log) == (0.0, False)
+    assert [height for _, height in read_back(figure.charts[0], 0)] == [pytest.approx(0.8), pytest.approx(0.7)]
+    assert [mark.label for mark in figure.charts[0].references] == ["orthogonal"]
+    learned = drawn(learning, *folders)
+    assert learned is not None
+    assert "singular_ratio" not in learned.quantities
+    assert drawn(conditioning, folders[1]) is None
+    write(folders, tmp_path / "page.html")
+    assert "Conditioning in few bits" in (tmp_path / "page.html").read_text()
+    write(folders[1:], tmp_path / "page.html")
+    assert "Conditioning in few bits" not in (tmp_path / "page.html").read_text()
 
 
 def test_nothing_to_draw(tmp_path: Path) -> None:

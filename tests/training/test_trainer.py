@@ -245,6 +245,23 @@ def test_lines_are_means_since_the_line_before(tmp_path: Path) -> None:
     assert {"lr", "recurrent_lr", "gradient_norm", "penalty", "accuracy", "epoch"} <= lines[0].keys()
 
 
+def test_conditioning_and_eigenvalues_are_those_of_the_quantized_matrix(tmp_path: Path) -> None:
+    for bits in (3, None):
+        config = small(model={"name": "qornn", "hidden_size": 6, "bits": bits}, training={"steps": 2, "log_every": 1})
+        train(config, tmp_path / str(bits))
+        last = [line for line in metrics_of(tmp_path / str(bits)) if line["kind"] == "train"][-1]
+        net, _, _ = load_run(tmp_path / str(bits), "last")
+        W = net.rnn.recurrent_matrix().detach().double()
+        if bits is None:
+            assert "singular_ratio" not in last
+        else:
+            sigma = np.linalg.svd(W.numpy(), compute_uv=False)
+            assert last["singular_ratio"] == pytest.approx(sigma[-1] / sigma[0], rel=1e-5)
+        (found,) = json.loads((tmp_path / str(bits) / "spectra.json").read_text())["after"].values()
+        expected = sorted(abs(np.linalg.eigvals(W.numpy())))
+        assert sorted(abs(complex(*pair)) for pair in found) == pytest.approx(expected, abs=1e-6)
+
+
 def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     config = small({"valid_size": 50}, optimizer={"name": "adam", "lr": 0.05}, training={"steps": 20, "eval_every": 4})
     summary = train(config, tmp_path / "run")

@@ -1,0 +1,252 @@
+"""Every file of an experiment: it loads, every row of every budget can be run, and networks have the published size."""
+
+import inspect
+import socket
+from typing import Any
+
+import pytest
+
+from eigenloop import analysis
+from eigenloop.analysis.fisher import PUBLISHED
+from eigenloop.experiments import library
+from eigenloop.experiments.plan import Planned, planned
+from eigenloop.experiments.schema import BUDGETS, Experiment
+from eigenloop.tasks import TASKS
+from eigenloop.tasks.ptb import PTBCharacters, PTBWords
+from eigenloop.training import Config, ConfigError, make_config
+from eigenloop.training.config import _reads_files
+from eigenloop.training.network import build_network
+from eigenloop.training.summary import count_parameters
+
+NAMES = library.names()
+TRAINED = [name for name in NAMES if library.load(name).analysis is None]
+COMPUTED = [name for name in NAMES if library.load(name).analysis is not None]
+#: Larger networks take seconds to start.
+LARGEST = 600
+
+
+def runs_of(experiment: Experiment) -> list[Planned]:
+    """One run for each row and budget, also where a budget leaves the row out."""
+    everywhere = {budget: {"settings": experiment.budgets[budget].settings} for budget in BUDGETS}
+    rows = {
+        name: row.model_copy(
+            update={"budgets": {b: own.model_copy(update={"seeds": (0,)}) for b, own in row.budgets.items()}}
+        )
+        for name, row in experiment.rows.items()
+    }
+    whole = Experiment(**{**experiment.model_dump(), "budgets": everywhere, "rows": rows})
+    return [run for budget in BUDGETS for run in planned(whole, budget)]
+
+
+@pytest.fixture
+def _no_data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever reaches for files or the network fails; texts have as many symbols as the published ones."""
+
+    def refused(*_: object) -> None:
+        raise AssertionError("a configuration was made with data")
+
+    monkeypatch.setattr(socket, "create_connection", refused)
+    monkeypatch.setattr("eigenloop.tasks.files.Source.content", refused)
+    monkeypatch.setattr("eigenloop.tasks.timit.find_corpus", refused)
+    for kind, symbols in ((PTBCharacters, 50), (PTBWords, 10_000)):
+        for size in ("input_size", "output_size"):
+            monkeypatch.setattr(kind, size, symbols)
+
+
+def test_all_published_tables_and_figures_are_there() -> None:
+    expected = {
+        "qornn": ["fig1", "fig2", "fig3", "fig4", "fig5", "fig6", "fig8", "fig10", "fig11", "fig14", "fig16"],
+        "enrnn": ["fig1", "fig2", "fig4", "fig6", "table1", "table2"],
+        "ncgru": ["table1", "table2", "table3", "table4", "table5", "table6", "fig5", "fig7"],
+        "nnrnn": ["fig1", "readme", "table1", "table2", "table3", "table6"],
+    }
+    assert sorted(NAMES) == sorted(f"{paper}-{item}" for paper, items in expected.items() for item in items)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_is_about_what_its_name_says(name: str) -> None:
+    experiment = library.load(name)
+    assert experiment.name == name
+    assert name.startswith(experiment.paper.lower().replace("-", ""))
+    assert experiment.differences
+    for row in experiment.rows.values():
+        if row.published is None:
+            assert row.said
+        if row.claim is not None:
+            assert row.said, "a claim is what somebody said"
+
+
+@pytest.mark.usefixtures("_no_data")
+@pytest.mark.parametrize("name", TRAINED)
+def test_every_row_of_every_budget_is_a_configuration(name: str) -> None:
+    experiment = library.load(name)
+    for run in runs_of(experiment):
+        config = run.config()
+        metrics = {"loss", config.task.metric, *_further_metrics(config)}
+        assert (run.row.metric or experiment.metric) in metrics
+        if run.row.metric is None and experiment.metric == config.task.metric:
+            assert experiment.higher_is_better == config.task.higher_is_better
+        assert make_config(config.as_dict()) == config
+
+
+def _further_metrics(config: Config) -> set[str]:
+    return {"timit": {"padded_mse"}, "ptb-char": {"accuracy"}, "copying": {"accuracy"}}.get(config.task.name, set())
+
+
+@pytest.mark.usefixtures("_no_data")
+@pytest.mark.parametrize("name", TRAINED)
+def test_networks_have_as_many_parameters_as_published(name: str) -> None:
+    full = [run for run in runs_of(library.load(name)) if run.budget == "full" and run.row.parameters is not None]
+    for run in full:
+        config = run.config()
+        size = config.network.hidden_size
+        if not isinstance(size, int) or size > LARGEST:
+            continue
+        found = count_parameters(build_network(config))
+        gates = {"lstm": 4, "gru": 3}.get(config.network.name, 0)
+        # torch's layers have two bias vectors a gate, the papers' one.
+        assert found - gates * size == run.row.parameters, run.label
+        if gates:
+            assert f"two bias vectors where the paper's has one, {gates} n = {gates * size}" in (run.row.note or "")
+
+
+@pytest.mark.usefixtures("_no_data")
+@pytest.mark.parametrize("name", TRAINED)
+def test_smoke_is_small(name: str) -> None:
+    runs = planned(library.load(name), "smoke")
+    assert 1 <= len(runs) <= 4
+    for run in runs:
+        config = run.config()
+        assert (config.training.steps or 100) <= 4
+        assert config.training.batch_size <= 4
+        sizes = config.network.hidden_size
+        largest = sizes if isinstance(sizes, int) else max(sizes)
+        if _reads_files(config.task):  # whose evaluation is as long as the data
+            assert largest <= 16
+        else:
+            assert max(getattr(config.task, key, 0) for key in ("length", "delay")) <= 10
+            assert largest <= 400
+
+
+def test_smoke_runs_every_model_and_every_task() -> None:
+    configs = [run.config() for name in TRAINED for run in planned(library.load(name), "smoke")]
+    models = {config.network.name for config in configs}
+    assert models >= {"gru", "lstm", "goru", "ncgru", "nnrnn", "exprnn", "rnn-orth", "eurnn", "enrnn", "scornn"}
+    assert models >= {"qornn", "ornn", "spectralrnn", "urnn-full"}
+    strategies = {config.options["strategy"] for config in configs if config.network.name == "qornn"}
+    assert strategies == {"ptq-projunn", "ste-projunn", "ste-bjorck", "ste-pen"}
+    assert {config.task.name for config in configs} == set(TASKS) - {"smnist"}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_an_analysis_takes_its_options(name: str) -> None:
+    wanted = library.load(name).analysis
+    assert wanted is not None
+    inspect.signature(getattr(analysis, wanted.name)).bind(**wanted.options)
+
+
+def test_table_6_quotes_what_the_analysis_quotes() -> None:
+    rows = library.load("nnrnn-table6").rows.values()
+    table = {(row.label, row.published) for row in rows}
+    assert table == {(f"alpha {a:g}, beta {b:g}, d {d:g}", J) for (a, b, d), J in PUBLISHED.items()}
+    assert [row.value for row in rows] == [("rows", i, "total") for i in range(len(PUBLISHED))]
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "claim"),
+    [
+        ("ncgru-table4", "scornn", {"below": 0.002}),
+        ("ncgru-table4", "lstm", {"above": 0.018}),
+        ("ncgru-table4", "gru", {"above": 0.018}),
+        ("ncgru-table1", "ncgru", {"below_row": "gru"}),
+        ("enrnn-fig1", "enrnn", {"below_row": "scornn"}),
+        ("qornn-fig3", "ste-bjorck-k5", {"below": 0.002}),
+        ("nnrnn-table1", "nnrnn", {"below_row": "exprnn"}),
+    ],
+)
+def test_the_papers_main_claims_are_written_down(name: str, row: str, claim: dict[str, object]) -> None:
+    written = library.load(name).rows[row].claim
+    assert written is not None
+    assert written.model_dump(exclude_none=True) == claim
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_published_numbers_hold_the_papers_claims(name: str) -> None:
+    rows = library.load(name).rows
+    for row in rows.values():
+        if row.claim is None or row.published is None:
+            continue
+        if row.claim.below is not None:
+            assert row.published < row.claim.below
+        elif row.claim.above is not None:
+            assert row.published > row.claim.above
+        elif row.claim.below_row is not None:
+            other = rows[row.claim.below_row].published
+            assert other is None or row.published < other
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'ncgru-table3'"):
+        library.load("ncgru-tabel3")
+
+
+ROW: dict[str, Any] = {"label": "GRU", "published": 1.0, "settings": {"model": {"name": "gru"}}}
+FILE: dict[str, Any] = {
+    "paper": "NC-GRU",
+    "item": "Table 3",
+    "title": "adding",
+    "settings": {"task": {"name": "adding"}},
+    "budgets": {"smoke": {}, "hour": {}, "full": {}},
+    "rows": {"gru": ROW},
+}
+COMPUTED_FILE: dict[str, Any] = {**FILE, "budgets": {}, "analysis": {"name": "fisher"}}
+
+
+def test_a_small_file_is_an_experiment() -> None:
+    assert list(library.parsed(FILE, "mine").rows) == ["gru"]
+    rows = {"total": {"label": "J", "published": 1.0, "value": ["rows", 0, "total"]}}
+    assert library.parsed({**COMPUTED_FILE, "rows": rows}, "mine").rows["total"].value == ("rows", 0, "total")
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        ("a text", "experiment mine is not a mapping"),
+        ({**FILE, "papr": "NC-GRU"}, "papr: Extra inputs are not permitted"),
+        ({**FILE, "paper": "scoRNN"}, "paper: Input should be 'QORNN', 'ENRNN', 'NC-GRU' or 'nnRNN'"),
+        ({k: v for k, v in FILE.items() if k != "title"}, "title: Field required"),
+        ({**FILE, "measure": "median"}, "measure: Input should be 'test', 'best'"),
+        ({**FILE, "rows": {}}, "an experiment has rows"),
+        ({**FILE, "rows": {"GRU 1": ROW}}, "the name 'GRU 1' is made of small letters, digits and single dashes"),
+        ({**FILE, "rows": {"gru": {"label": "GRU"}}}, "row gru has neither a published number nor what is said of it"),
+        ({**FILE, "rows": {"gru": {**ROW, "published": "low"}}}, "rows.gru.published: Input should be a valid number"),
+        ({**FILE, "rows": {"gru": {**ROW, "published": float("nan")}}}, "published: Input should be a finite number"),
+        ({**FILE, "rows": {"gru": {**ROW, "value": ["rows"]}}}, "row gru has a value, which is for an analysis"),
+        (
+            {**FILE, "rows": {"gru": {**ROW, "settings": {"modle": {}}}}},
+            "there is no section 'modle': the",
+        ),
+        ({**FILE, "rows": {"gru": {**ROW, "claim": {}}}}, "a claim says one thing: below, above or below_row"),
+        ({**FILE, "rows": {"gru": {**ROW, "claim": {"below": 1, "above": 0}}}}, "a claim says one thing"),
+        (
+            {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": "lstm"}}}},
+            "row gru is compared with 'lstm', which is no row",
+        ),
+        ({**FILE, "budgets": {"smoke": {}}}, "budgets hour, full are missing"),
+        ({**FILE, "budgets": {**FILE["budgets"], "week": {}}}, "budgets.week"),
+        ({**FILE, "budgets": {**FILE["budgets"], "hour": {"settings": {"trainig": {}}}}}, "no section 'trainig'"),
+        (COMPUTED_FILE, "row gru does not say where its number stands: give value"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said(content: object, sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        library.parsed(content, "mine")
+    assert str(caught.value).startswith("experiment mine")
+    assert sentence in str(caught.value)
+
+
+def test_a_setting_that_does_not_exist_is_said_with_its_row() -> None:
+    rows = {"gru": {**ROW, "settings": {"model": {"name": "gru", "hiden_size": 3}}}}
+    run = planned(library.parsed({**FILE, "rows": rows}, "mine"), "hour")[0]
+    with pytest.raises(ConfigError, match=r"mine, row gru, budget hour: .*hiden_size"):
+        run.config()
