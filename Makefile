@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench bench-building clean
+.PHONY: demo test quick check bench bench-building reproduce-smoke results clean
 
 ## demo: a scoRNN learns to remember for 1,000 steps, an LSTM gets the same time, and both become demo/report.html
 demo: $(VENV)/ready
@@ -29,6 +29,16 @@ bench: $(VENV)/ready
 ## bench-building: what building W costs beside a training step
 bench-building: $(VENV)/ready
 	$(BIN)/python benchmarks/building.py
+
+## reproduce-smoke: every published table and figure, a few steps of each, in a folder of its own
+reproduce-smoke: $(VENV)/ready
+	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	$(BIN)/eigenloop reproduce all --budget smoke --results "$$folder/results" --work "$$folder/runs" && \
+	$(BIN)/eigenloop report --published --results "$$folder/results" --out "$$folder"
+
+## results: RESULTS.md and docs/results.html from results/
+results: $(VENV)/ready
+	$(BIN)/eigenloop report --published
 
 $(VENV)/ready: pyproject.toml setup.py constraints.txt $(wildcard csrc/*.c csrc/*.h)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

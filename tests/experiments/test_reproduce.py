@@ -236,18 +236,19 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
             main(["reproduce", *arguments])
         return ended.value.code if isinstance(ended.value.code, int) else 0
 
-    options = ["ncgru-table3", "--budget", "smoke", "--only", "gru"]
+    options = ["ncgru-table3", "--budget", "smoke", "--only", "ncgru"]
     assert call(*options) == 0
-    assert "published 1.776e-05" in capsys.readouterr().out
+    assert "published 1.022e-05" in capsys.readouterr().out
     assert call(*options, "--json") == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "skipped"
     assert call(*options, "--collect") == 0
-    assert "ncgru-table3/gru-smoke-0: finished" in capsys.readouterr().out
+    assert "ncgru-table3/ncgru-smoke-0: finished" in capsys.readouterr().out
     for wrong, said in (
         (["ncgru-table3", "--budget", "day"], "smoke, hour or full"),
         (["ncgru-table33"], "did you mean 'ncgru-table3'"),
         (["ncgru-table3", "--only", "gruu"], "did you mean 'gru'"),
         (["all", "--only", "gru"], "name the experiment"),
+        (["ncgru-table3", "--only", "gru", "--budget", "smoke"], "gru is not run at budget smoke"),
     ):
         assert call(*wrong) == 2
         assert said in capsys.readouterr().err

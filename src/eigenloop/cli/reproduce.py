@@ -63,7 +63,10 @@ def reproduce(
         if experiment.analysis is not None:
             _computed(experiment, results, rows, watcher)
         else:
-            runs += experiments.planned(experiment, chosen, rows)
+            found = experiments.planned(experiment, chosen, rows)
+            if not found and name != "all":
+                raise ConfigError(f"{', '.join(rows) or name} is not run at budget {budget}: choose another budget")
+            runs += found
     if collect:
         for run, record in experiments.collect(runs, results, work):
             watcher.finished(run, record, None)
