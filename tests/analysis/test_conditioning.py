@@ -8,6 +8,7 @@ import torch
 
 from eigenloop.analysis import conditioning
 from eigenloop.analysis.conditioning import POWERS, haar_matrices, power_error, ratios, violations
+from eigenloop.cli import main
 from eigenloop.quantization import codes, departure, quantize, singular_ratio
 
 #: Medians of ||W^p - q(W)^p|| / ||W^p|| for p = 1, 10, 100, Haar 10 x 10 (section 3.4, figure 1 left).
@@ -61,3 +62,11 @@ def test_written_twice_the_same(tmp_path: Path) -> None:
         assert (tmp_path / "a" / name).read_bytes() == (tmp_path / "b" / name).read_bytes()
     numbers = json.loads((tmp_path / "a" / "conditioning.json").read_text())
     assert numbers["beyond_a_bound"]["4"] == 0
+
+
+def test_a_folder_that_cannot_be_written_costs_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as ended:
+        main(["analyse", "conditioning", "--draws", "2", "--size", "3", "--out", str(tmp_path / "file")])
+    assert ended.value.code == 1
+    assert "cannot be written" in capsys.readouterr().err

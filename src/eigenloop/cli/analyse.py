@@ -10,7 +10,8 @@ import typer
 
 from eigenloop import analysis
 from eigenloop.analysis import Result
-from eigenloop.training import ConfigError
+from eigenloop.cli.checkpoints import which
+from eigenloop.training import RunError
 
 app = typer.Typer(
     help="Compute and draw the analyses of the papers.",
@@ -100,7 +101,7 @@ def gradients(
 
     eigenloop analyse gradients runs/adding-enrnn --steps 50
     """
-    _show(analysis.gradients(run, _which(checkpoint), steps, samples, data_dir), out, json)
+    _show(analysis.gradients(run, which(checkpoint), steps, samples, data_dir), out, json)
 
 
 @app.command()
@@ -115,7 +116,7 @@ def schur(
 
     eigenloop analyse schur runs/copying-nnrnn runs/ptb-char-nnrnn
     """
-    _show(analysis.schur(runs, _which(checkpoint), data_dir), out, json)
+    _show(analysis.schur(runs, which(checkpoint), data_dir), out, json)
 
 
 @app.command()
@@ -146,16 +147,12 @@ def bounds(
     _show(analysis.bounds(draws, seed), out, json)
 
 
-def _which(checkpoint: str) -> str | int:
-    """Return what `load_run` takes for --checkpoint."""
-    if checkpoint not in ("best", "last") and not checkpoint.isdecimal():
-        raise ConfigError(f"--checkpoint is best, last or a step, got {checkpoint!r}")
-    return int(checkpoint) if checkpoint.isdecimal() else checkpoint
-
-
 def _show(result: Result, out: Path, json: bool) -> None:
     """Write the files, and print the table and where they are."""
-    paths = [str(path) for path in result.write(out)]
+    try:
+        paths = [str(path) for path in result.write(out)]
+    except OSError as error:
+        raise RunError(f"{out} cannot be written: {error.strerror or error}. Choose another --out") from error
     if json:
         print(json_text.dumps({"name": result.name, "files": paths, **result.numbers}))
         return

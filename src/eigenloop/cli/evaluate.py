@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eigenloop.cli.checkpoints import which
 from eigenloop.cli.widths import width
 from eigenloop.quantization import quantize_
 from eigenloop.readout import Model
@@ -39,10 +40,7 @@ def evaluate(
 
         eigenloop eval runs/pmnist --bits 4
     """
-    if checkpoint not in ("best", "last") and not checkpoint.isdecimal():
-        raise ConfigError(f"--checkpoint is best, last or a step, got {checkpoint!r}")
-    which = int(checkpoint) if checkpoint.isdecimal() else checkpoint
-    net, config, step = load_run(run, which, data_dir=data_dir, device=device)
+    net, config, step = load_run(run, which(checkpoint), data_dir=data_dir, device=device)
     if bits is not None:
         _quantize(net, width(bits), around_identity, readout_bits)
     elif around_identity or readout_bits is not None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from eigenloop.analysis.rounding import spread
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
 from eigenloop.training import RunError, atomic
@@ -163,8 +164,7 @@ def thinned(curve: Sequence[tuple[int, float | None]]) -> list[tuple[int, float 
     >>> len(thinned([(i, 1 / 3) for i in range(1000)])), thinned([(1, 1 / 3)])
     (200, [(1, 0.33333)])
     """
-    count = len(curve)
-    chosen = range(count) if count <= POINTS else [round(i * (count - 1) / (POINTS - 1)) for i in range(POINTS)]
+    chosen = spread(len(curve), POINTS)
     return [(curve[i][0], None if (value := curve[i][1]) is None else float(f"{value:.5g}")) for i in chosen]
 
 

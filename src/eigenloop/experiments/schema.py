@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from eigenloop.training.published import SECTIONS
 
 BudgetName = Literal["smoke", "hour", "full"]
 BUDGETS: tuple[BudgetName, ...] = ("smoke", "hour", "full")
-Settings = dict[str, dict[str, Any]]
+
+
+def known_sections(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Refuse sections that no configuration has."""
+    for section in settings:
+        if section not in SECTIONS:
+            raise ValueError(f"there is no section {section!r}: the sections are {', '.join(SECTIONS)}")
+    return settings
+
+
+Settings = Annotated[dict[str, dict[str, Any]], AfterValidator(known_sections)]
 
 #: What of a run is compared: the test part with the network that was best on the validation part, the validation part
 #: at its best or at the end, or the loss on training batches, smoothed, at its lowest or at the end.
@@ -48,11 +58,6 @@ class Budget(_Strict):
     seeds: tuple[int, ...] = (0,)
     """One run for each."""
 
-    @field_validator("settings")
-    @classmethod
-    def _sections_are_known(cls, settings: Settings) -> Settings:
-        return known_sections(settings)
-
 
 class Row(_Strict):
     """A line of a table, or a curve of a figure."""
@@ -79,11 +84,6 @@ class Row(_Strict):
     """Of an analysis: where its number stands among the computed ones."""
     note: str | None = None
     """What to know when comparing: another task variant, a quoted number, a setting the paper does not give."""
-
-    @field_validator("settings")
-    @classmethod
-    def _sections_are_known(cls, settings: Settings) -> Settings:
-        return known_sections(settings)
 
 
 class Analysis(_Strict):
@@ -135,11 +135,6 @@ class Experiment(_Strict):
             raise ValueError("an experiment has rows")
         return {_plain(name): row for name, row in rows.items()}
 
-    @field_validator("settings")
-    @classmethod
-    def _sections_are_known(cls, settings: Settings) -> Settings:
-        return known_sections(settings)
-
     @model_validator(mode="after")
     def _is_complete(self) -> Experiment:
         for name, row in self.rows.items():
@@ -154,14 +149,6 @@ class Experiment(_Strict):
         if self.analysis is None and (missing := [b for b in BUDGETS if b not in self.budgets]):
             raise ValueError(f"budgets {', '.join(missing)} are missing")
         return self
-
-
-def known_sections(settings: Settings) -> Settings:
-    """Refuse sections that no configuration has."""
-    for section in settings:
-        if section not in SECTIONS:
-            raise ValueError(f"there is no section {section!r}: the sections are {', '.join(SECTIONS)}")
-    return settings
 
 
 def _plain(name: str) -> str:
