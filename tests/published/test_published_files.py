@@ -93,6 +93,9 @@ def test_the_text_has_every_row_and_says_how_many_are_filled_in(tmp_path: Path) 
     nothing = f"{MISSING} | " * 4
     assert f"| not run | {nothing}`eigenloop reproduce made-up --budget hour --only none` |" in rows["none"]
     assert "| 5.19 | 5.19 | 0.999 x | analytic |" in rows["first"]
+    claims = text[text.index("## Claims") : text.index("## nnRNN")]
+    assert "none:" not in claims
+    assert "About rows that were not run: 1 more." in claims
 
 
 def test_every_line_of_a_table_has_as_many_cells(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ class Finding:
     other_outcome: Outcome | None = None
     because: str = ""
 
+    @property
+    def untouched(self) -> bool:
+        """Whether a row that it is about was not run."""
+        return self.outcome is None or (self.other is not None and self.other_outcome is None)
+
 
 def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
     """Judge every claim, in the order of the rows."""

@@ -72,8 +72,12 @@ def _claims(found: Sequence[Finding]) -> str:
             escaped(wording.evidence(finding)),
         )
         for finding in found
+        if not finding.untouched
     ]
-    return _table(("where", "claim", "holds", "ours"), rows)
+    parts = [_table(("where", "claim", "holds", "ours"), rows)] if rows else []
+    if rest := sum(finding.untouched for finding in found):
+        parts.append(f"About rows that were not run: {rest}{' more' * bool(rows)}.")
+    return "\n\n".join(parts)
 
 
 def _verdict(finding: Finding) -> str:

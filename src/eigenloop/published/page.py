@@ -50,7 +50,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             chapters=[chapter for chapter in chapters if chapter.sheets],
             rows=sum(chapter.rows for chapter in chapters),
             filled=sum(chapter.filled for chapter in chapters),
-            claims=_by_experiment(claims),
+            claims=_by_experiment([claim for claim in claims if not claim.untouched]),
             tally=_tally(claims),
             counted=wording.counted(sheets),
             drawings={sheet.experiment.name: curves.draw(sheet) for sheet in sheets},
