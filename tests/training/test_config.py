@@ -317,3 +317,9 @@ def test_fuzzed_files_are_read_or_refused(content: bytes, tmp_path_factory: pyte
 
 def test_dump_keeps_the_order() -> None:
     assert dump({"b": 1, "a": 1e-10}) == "b: 1\na: 1.0e-10\n"
+
+
+@pytest.mark.parametrize("model", ["lstm", "eurnn", "scornn"])
+def test_no_layers_at_all_are_refused(model: str) -> None:
+    with pytest.raises(ConfigError, match="hidden_size"):
+        make_config({"task": {"name": "adding"}, "model": {"name": model, "hidden_size": []}})

@@ -267,6 +267,8 @@ def _fitting(model: str, published: dict[str, Any], given: Mapping[str, Any]) ->
     """Leave out what does not go with the size that is given, or with the kind of layer."""
     network = dict(published)
     size = given.get("hidden_size", network.get("hidden_size"))
+    if size == []:  # refused when it is checked
+        return network
     if model in _COMPLEX and isinstance(size, list):
         network["hidden_size"] = size = size[-1]
     if size != published.get("hidden_size"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -76,7 +76,7 @@ class NetworkSection(Section):
 
     name: str
     """A published model, see `eigenloop list models`."""
-    hidden_size: int | tuple[int, ...] = 128
+    hidden_size: int | Annotated[tuple[int, ...], Field(min_length=1)] = 128
     """Units, or a list with one entry a layer."""
     embedding_size: int | None = Field(None, ge=1)
     """Length of a trained vector for each token; without it tokens are one-hot."""
