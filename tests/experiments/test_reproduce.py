@@ -92,8 +92,20 @@ def test_the_hash_sees_what_changes_numbers_and_nothing_else() -> None:
     def hashed(**training: object) -> str:
         return config_hash(make_config({**TINY, "model": {"name": "gru"}, "training": {"steps": 2, **training}}))
 
-    assert hashed() == hashed(threads=1, log_every=7, max_seconds=3.0)
-    assert len({hashed(), hashed(seed=1), hashed(steps=3), hashed(clip_norm=1.0), hashed(batch_size=3)}) == 5
+    assert hashed() == hashed(threads=1, checkpoint_seconds=7.0, max_seconds=3.0)
+    assert (
+        len(
+            {
+                hashed(),
+                hashed(seed=1),
+                hashed(steps=3),
+                hashed(clip_norm=1.0),
+                hashed(batch_size=3),
+                hashed(log_every=7),
+            }
+        )
+        == 6
+    )
 
 
 def test_runs_once_and_keeps_what_a_run_found(tmp_path: Path) -> None:
@@ -133,6 +145,28 @@ def test_in_this_process_it_is_the_same(tmp_path: Path) -> None:
     watcher = Watcher()
     assert not reproduce(planned(broken, "full", ["lstm"]), tmp_path / "r", tmp_path / "w", watcher, jobs=0)
     assert "nowhere" in watcher.problems[0]
+
+
+def test_an_interruption_here_ends_all_of_it(tmp_path: Path) -> None:
+    class Impatient(Watcher):
+        def started(self, run: Planned, resumed: bool) -> None:
+            super().started(run, resumed)
+            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
+
+    watcher = Impatient()
+    with pytest.raises(KeyboardInterrupt):
+        reproduce(planned(long(), "smoke"), tmp_path / "results", tmp_path / "work", watcher, jobs=0)
+    assert [kind for kind, _ in watcher.events] == ["started"]
+
+
+def test_another_measure_is_taken_from_the_run_that_is_there(tmp_path: Path) -> None:
+    for measure in ("test", "lowest-train"):
+        runs = planned(experiment(measure=measure), "smoke", ["lstm"])
+        assert reproduce(runs, tmp_path / "results", tmp_path / "work", Watcher(), jobs=0)
+        (record,) = records.read(tmp_path / "results", "made-up", "lstm")
+        assert record.measure == measure
+    assert record.value == pytest.approx(min(loss for _, loss in record.train_curve if loss is not None), rel=1e-4)
 
 
 def test_other_settings_are_another_run(tmp_path: Path) -> None:

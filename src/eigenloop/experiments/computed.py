@@ -10,28 +10,23 @@ from typing import Any
 
 from eigenloop import analysis
 from eigenloop.experiments import records
+from eigenloop.experiments.plan import chosen
 from eigenloop.experiments.records import Record
 from eigenloop.experiments.schema import Experiment, is_number
 from eigenloop.training import ConfigError, machine
-from eigenloop.training.errors import unknown_name
 
 
 def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -> list[tuple[str, Record]]:
     """Do the analysis of an experiment once and write every row's number down; return rows and records."""
     assert experiment.analysis is not None
-    for name in only:
-        if name not in experiment.rows:
-            rows = ", ".join(experiment.rows)
-            raise unknown_name("row", name, experiment.rows, f"The rows of {experiment.name} are {rows}")
+    rows = chosen(experiment, only)
     function = getattr(analysis, experiment.analysis.name)
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     began = time.monotonic()
     numbers = function(**experiment.analysis.options).numbers
     seconds = round(time.monotonic() - began, 3)
     found = []
-    for name, row in experiment.rows.items():
-        if only and name not in only:
-            continue
+    for name, row in rows.items():
         assert row.value is not None
         record = Record(
             budget="full",

@@ -7,16 +7,16 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from eigenloop.experiments.schema import Budget, BudgetName, Experiment, Row, Settings
+from eigenloop.experiments.schema import Budget, BudgetName, Experiment, Measure, Row, Settings
 from eigenloop.training import Config, ConfigError, make_config
 from eigenloop.training.errors import unknown_name
 
-#: What does not change the numbers: where things are, and how often they are looked at.
+#: What does not change the numbers: where things are, and how often they are saved. `log_every` does: the lowest
+#: training loss is that of a line of metrics, a mean over so many steps.
 _BESIDE_THE_POINT = (
     ("task", "data_dir"),
     ("training", "device"),
     ("training", "threads"),
-    ("training", "log_every"),
     ("training", "checkpoint_seconds"),
     ("training", "tensorboard"),
     ("training", "max_seconds"),
@@ -39,6 +39,16 @@ class Planned:
         return self.experiment.rows[self.row_name]
 
     @property
+    def metric(self) -> str:
+        """Which of the task's metrics is compared."""
+        return self.row.metric or self.experiment.metric
+
+    @property
+    def measure(self) -> Measure:
+        """What of the run is compared."""
+        return self.row.measure or self.experiment.measure
+
+    @property
     def label(self) -> str:
         """Experiment, row, budget and seed as one name, that of the run's folder."""
         return f"{self.experiment.name}/{self.row_name}-{self.budget}-{self.seed}"
@@ -53,18 +63,23 @@ class Planned:
 
 def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = ()) -> list[Planned]:
     """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
-    for name in only:
-        if name not in experiment.rows:
-            rows = ", ".join(experiment.rows)
-            raise unknown_name("row", name, experiment.rows, f"The rows of {experiment.name} are {rows}")
+    rows = chosen(experiment, only)
     found = [
         Planned(experiment, name, budget, seed, _settings(experiment, row, budget, seed))
-        for name, row in experiment.rows.items()
-        if not only or name in only
+        for name, row in rows.items()
         for seed in _budget(experiment, row, budget).seeds
     ]
     rank = {name: i for i, name in enumerate(experiment.rows)}
     return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
+
+
+def chosen(experiment: Experiment, only: Collection[str]) -> dict[str, Row]:
+    """Return the rows that are named, all if none is; refuse a name that is none."""
+    for name in only:
+        if name not in experiment.rows:
+            rows = ", ".join(experiment.rows)
+            raise unknown_name("row", name, experiment.rows, f"The rows of {experiment.name} are {rows}")
+    return {name: row for name, row in experiment.rows.items() if not only or name in only}
 
 
 def _budget(experiment: Experiment, row: Row, budget: BudgetName) -> Budget:

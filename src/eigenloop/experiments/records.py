@@ -99,7 +99,7 @@ def collected(run: Planned, folder: Path) -> Record | None:
     if not metrics and not summary:
         return None
     config = run.config()
-    metric, measure = run.row.metric or run.experiment.metric, run.row.measure or run.experiment.measure
+    metric, measure = run.metric, run.measure
     complete = summary.get("status") in ("finished", "solved", "diverged")
     split = config.task.splits[0]
     curve = [(line["step"], line.get(metric)) for line in metrics if line["kind"] == split]

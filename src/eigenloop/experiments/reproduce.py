@@ -107,10 +107,10 @@ def command_of(run: Planned) -> str:
 
 def _done(run: Planned, results: Path, watcher: Watcher) -> bool:
     """Whether the results hold this run already, made with the settings that it has now."""
-    wanted = config_hash(run.config())
+    wanted = (run.budget, run.seed, config_hash(run.config()), run.metric, run.measure)
     for record in records.read(results, run.experiment.name, run.row_name):
-        same = (record.budget, record.seed, record.config_hash) == (run.budget, run.seed, wanted)
-        if same and record.complete:
+        found = (record.budget, record.seed, record.config_hash, record.metric, record.measure)
+        if found == wanted and record.complete:
             watcher.skipped(run, record)
             return True
     return False
@@ -122,10 +122,12 @@ def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: P
     watcher.started(run, resumed)
     try:
         if resumed:
-            resume(folder)
+            summary = resume(folder, {} if data_dir is None else {"task": {"data_dir": str(data_dir)}})
         else:
             config = run.config()
-            train(config if data_dir is None else with_data_dir(config, data_dir), folder)
+            summary = train(config if data_dir is None else with_data_dir(config, data_dir), folder)
+        if summary["status"] == "stopped":
+            raise KeyboardInterrupt  # it saved itself; those after it are not begun
     except (ConfigError, DataError, RunError) as error:
         watcher.finished(run, None, str(error))
         return False
