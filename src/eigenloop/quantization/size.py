@@ -108,8 +108,8 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             if id(parameter) in counted:  # of a layer above, or tied
                 continue
             counted.add(id(parameter))
-            tied = parameter is getattr(getattr(network, "readout", None), "weight", None)
-            yield _part(prefix + key, parameter, readout_bits if tied else None)
+            is_read = parameter is getattr(getattr(network, "readout", None), "weight", None)
+            yield _part(prefix + key, parameter, readout_bits if is_read else None)
 
 
 def _layer(layer: nn.Module, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:
