@@ -47,8 +47,9 @@ class Finding:
 
 
 def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
-    """Judge every claim, in the order of the rows."""
-    return tuple(_judged(line, sheet) for sheet in sheets for line in sheet.lines if line.row.claim is not None)
+    """Judge every claim, in the order of the rows; those about computed numbers, which are rarely in doubt, last."""
+    ordered = sorted(sheets, key=lambda sheet: sheet.experiment.analysis is not None)
+    return tuple(_judged(line, sheet) for sheet in ordered for line in sheet.lines if line.row.claim is not None)
 
 
 def _judged(line: Line, sheet: Sheet) -> Finding:

@@ -6,12 +6,11 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from itertools import groupby
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from eigenloop import pages
 from eigenloop.analysis.style import COLOURS
 from eigenloop.experiments import Experiment
 from eigenloop.published import curves, wording
@@ -43,10 +42,10 @@ def render(sheets: Sequence[Sheet]) -> str:
     """Make the text of the page."""
     chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in PAPERS]
     claims = findings(sheets)
-    page = (
-        _environment()
-        .get_template("results.html")
-        .render(
+    environment = pages.environment("eigenloop.published")
+    environment.filters.update(prose=prose, tight=tight)
+    return pages.printable(
+        environment.get_template("results.html").render(
             chapters=[chapter for chapter in chapters if chapter.sheets],
             rows=sum(chapter.rows for chapter in chapters),
             filled=sum(chapter.filled for chapter in chapters),
@@ -59,11 +58,9 @@ def render(sheets: Sequence[Sheet]) -> str:
             made=made,
             machines=machines,
             colours=len(COLOURS),
-            style=Markup(files("eigenloop.published").joinpath("templates", "results.css").read_text(encoding="utf-8")),
+            style=pages.style("eigenloop.published", "results.css"),
         )
     )
-    # A lone surrogate, which JSON can spell but UTF-8 cannot, would make the file unwritable.
-    return page.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def prose(text: str) -> Markup:
@@ -138,16 +135,3 @@ def _tally(claims: Sequence[Finding]) -> list[tuple[str, int]]:
     verdicts = [claim.verdict for claim in claims]
     words = {"yes": "hold", "no": "do not hold", "undecided": "not decided yet"}
     return [(word, verdicts.count(name)) for name, word in words.items() if name in verdicts]
-
-
-def _environment() -> Environment:
-    found = Environment(
-        loader=PackageLoader("eigenloop.published"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.filters["prose"] = prose
-    found.filters["tight"] = tight
-    return found

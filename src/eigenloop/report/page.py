@@ -7,12 +7,11 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from eigenloop import pages
 from eigenloop.report import chart, names, paths, plane, table, verdict
 from eigenloop.report.curves import Figure, conditioning, defects, learning
 from eigenloop.report.errors import RunError
@@ -76,10 +75,9 @@ def render(folders: Sequence[Path]) -> str:
     chapters = [_chapter(group, i) for i, group in enumerate(groups)]
     entries = sorted((entry for group in groups for entry in group.entries), key=lambda entry: entry.index)
     figures = [figure for chapter in chapters for figure in chapter.figures()]
-    script = _asset("report.js")
-    # A lone surrogate, which JSON can spell but UTF-8 cannot, would make the file unwritable.
-    return _printable(
-        _environment()
+    script = pages.asset("eigenloop.report", "report.js")
+    return pages.printable(
+        pages.environment("eigenloop.report")
         .get_template("report.html")
         .render(
             title=_title(groups),
@@ -96,33 +94,11 @@ def render(folders: Sequence[Path]) -> str:
             chart=chart,
             paths=paths,
             plane=plane,
-            style=Markup(_asset("report.css")),
+            style=pages.style("eigenloop.report", "report.css"),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )
     )
-
-
-def _environment() -> Environment:
-    found = Environment(
-        loader=PackageLoader("eigenloop.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Values that are not finite must have become None by now: NaN is no JSON.
-    found.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
-    return found
-
-
-def _asset(name: str) -> str:
-    # Not a template: braces mean something else in these, and the hash of the script must be that of its bytes.
-    return files("eigenloop.report").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def _printable(page: str) -> str:
-    return page.encode("utf-8", errors="replace").decode("utf-8")
 
 
 def _chapter(group: Group, index: int) -> Chapter:
