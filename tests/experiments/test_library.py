@@ -14,7 +14,7 @@ from eigenloop.experiments.schema import BUDGETS, Experiment
 from eigenloop.tasks import TASKS
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
 from eigenloop.training import Config, ConfigError, make_config
-from eigenloop.training.config import _reads_files
+from eigenloop.training.config import reads_files
 from eigenloop.training.network import build_network
 from eigenloop.training.summary import count_parameters
 
@@ -121,7 +121,7 @@ def test_smoke_is_small(name: str) -> None:
         assert config.training.batch_size <= 4
         sizes = config.network.hidden_size
         largest = sizes if isinstance(sizes, int) else max(sizes)
-        if _reads_files(config.task):  # whose evaluation is as long as the data
+        if reads_files(config.task):  # whose evaluation is as long as the data
             assert largest <= 16
         else:
             assert max(getattr(config.task, key, 0) for key in ("length", "delay")) <= 10

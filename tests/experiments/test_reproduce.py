@@ -141,6 +141,9 @@ def test_in_this_process_it_is_the_same(tmp_path: Path) -> None:
         (here,), (elsewhere,) = (records.read(tmp_path / name, "made-up", row) for name in ("here", "elsewhere"))
         assert here.value == pytest.approx(elsewhere.value, rel=1e-5)  # another number of threads
         assert here.config_hash == elsewhere.config_hash
+    for jobs in (0, 1):  # a folder of data is for tasks that read one
+        args = planned(experiment(), "smoke", ["lstm"]), tmp_path / f"r{jobs}", tmp_path / f"w{jobs}", Watcher()
+        assert reproduce(*args, jobs=jobs, data_dir=tmp_path)
     broken = experiment(settings={**TINY, "task": {"name": "ptb-char", "data_dir": str(tmp_path / "nowhere")}})
     watcher = Watcher()
     assert not reproduce(planned(broken, "full", ["lstm"]), tmp_path / "r", tmp_path / "w", watcher, jobs=0)

@@ -2,6 +2,7 @@
 
 import copy
 import io
+import math
 
 import pytest
 import torch
@@ -123,6 +124,31 @@ def test_the_divider_divides_the_preconditioned_step() -> None:
         optimizer.step()
         moved.append((matrix.weight - torch.eye(6)).norm().item())
     assert abs(moved[0] / moved[1] - 32) < 0.5
+
+
+def test_along_the_group_before_rmsprop() -> None:
+    net = network("projunn", dtype=torch.float64)
+    (W,) = (p for group in el.optim.param_groups(net, 0.1) if group.get("projected") for p in group["params"])
+    before, G = W.detach().clone(), torch.randn_like(W)
+    tangent = before @ (before.T @ G - G.T @ before) / 2
+    assert relative(before.T @ tangent, -(before.T @ tangent).T) < 1e-12
+    assert float((tangent * (G - tangent)).sum()) == pytest.approx(0, abs=1e-10)  # an orthogonal projection
+    optimizer = el.optim.ProjUNN(el.optim.param_groups(net, 0.1, 0.1), 0.1, rank=len(W), tangent=True, alpha=0.9)
+    for p in net.parameters():
+        p.grad = G.clone() if p is W else torch.zeros_like(p)
+    optimizer.step()
+    step = 0.1 * tangent / (math.sqrt(0.1) * tangent.abs() + 1e-8)  # RMSprop's first one
+    assert relative(W, nearest_orthogonal(before - step)) < 1e-9
+
+
+def test_a_state_that_was_saved_before_tangent_loads() -> None:
+    net = network("projunn")
+    optimizer = el.optim.ProjUNN(el.optim.param_groups(net, 0.1), 0.1)
+    old = optimizer.state_dict()
+    for group in old["param_groups"]:
+        del group["tangent"]
+    optimizer.load_state_dict(old)
+    train_(net, optimizer, 2)
 
 
 def test_several_groups_each_take_their_own_step() -> None:

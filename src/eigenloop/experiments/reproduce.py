@@ -18,7 +18,7 @@ from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.records import Record
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, atomic, resume, train
-from eigenloop.training.config import with_data_dir
+from eigenloop.training.config import reads_files, with_data_dir
 from eigenloop.training.run_folder import RunFolder
 
 #: How long a training that is asked to stop may take to save itself.
@@ -57,18 +57,20 @@ def reproduce(
     after another, which spares tiny ones the seconds that starting Python and torch takes.
 
     A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings, training goes on in
-    it. When a run ends its record goes to `results`. An interruption lets every training save itself first.
+    it. When a run ends its record goes to `results`. An interruption lets every training save itself first. Tasks
+    that make their own data do not look at `data_dir`.
     """
     waiting = [run for run in runs if not _done(run, results, watcher)]
     if jobs == 0:
-        done = [_here(run, results, work, watcher, data_dir) for run in waiting]
+        done = [_here(run, results, work, watcher, _for_task(run, data_dir)) for run in waiting]
         return all(done)
     running: list[_Running] = []
     good = True
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.append(_start(waiting.pop(0), work, watcher, data_dir))
+                run = waiting.pop(0)
+                running.append(_start(run, work, watcher, _for_task(run, data_dir)))
             ended = [r for r in running if r.process.poll() is not None]
             for job in ended:
                 running.remove(job)
@@ -134,6 +136,11 @@ def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: P
     except DivergedError:
         pass  # a result too
     return _written(run, folder, results, watcher)
+
+
+def _for_task(run: Planned, data_dir: Path | None) -> Path | None:
+    """Return the folder of data if the run's task reads any."""
+    return data_dir if reads_files(run.config().task) else None
 
 
 def _place(run: Planned, work: Path) -> tuple[Path, bool]:

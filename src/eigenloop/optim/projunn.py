@@ -24,6 +24,12 @@ class ProjUNN(ProjectedOptimizer):
         RMSprop's step does not depend on the scale of the gradient, so a smaller rate for W means dividing the
         preconditioned step: `divider`, 32 for adding and copying in the papers, beside `lr`.
 
+    Note [RMSprop of the raw gradient]
+        The paper lets RMSprop see the gradient G of an unconstrained W. Part of G leads out of the group; the
+        projection would undo it, but not once every entry is divided by its own size: what is left after projection
+        need not go downhill. ``tangent=True`` takes (G - W G^T W) / 2 instead, G without that part, before RMSprop.
+        That is not in the paper. docs/quantization.md has a task that is learnt only this way.
+
     Args:
         params: groups of `eigenloop.optim.param_groups`, which mark the matrices; everything else takes the
             ordinary step.
@@ -33,6 +39,7 @@ class ProjUNN(ProjectedOptimizer):
         variant: ``"D"`` or ``"T"``.
         base: ``"rmsprop"`` or ``"sgd"``.
         divider: divides the step of W.
+        tangent: take the gradient along the group; False is the paper's.
         alpha, eps: of RMSprop.
         weight_decay: of groups without their own.
         seed: of the sampler's own generator, whose state is in the state_dict.
@@ -52,6 +59,7 @@ class ProjUNN(ProjectedOptimizer):
         variant: str = "D",
         base: str = "rmsprop",
         divider: float = 1.0,
+        tangent: bool = False,
         alpha: float = 0.99,
         eps: float = 1e-8,
         weight_decay: float = 0.0,
@@ -65,12 +73,17 @@ class ProjUNN(ProjectedOptimizer):
             raise ValueError(f"variant={variant!r} is not known: choose 'D' or 'T'")
         if not divider > 0:
             raise ValueError(f"divider must be positive, got {divider}")
-        own = {"rank": rank, "sampler": sampler, "variant": variant, "divider": divider}
+        own = {"rank": rank, "sampler": sampler, "variant": variant, "divider": divider, "tangent": tangent}
         defaults = {"lr": lr, "base": base, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
         self.generator = torch.Generator().manual_seed(seed)
         super().__init__(params, {**defaults, **own})
         if any(p.is_complex() for group in self.param_groups if group["projected"] for p in group["params"]):
             raise ValueError("ProjUNN moves real matrices: use el.optim.UnitaryCayley for a complex one")
+
+    def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
+        if group["projected"] and group["tangent"]:
+            grad = along_the_group(parameter, grad)
+        super()._move(parameter, grad, group)
 
     def _moved(self, W: Tensor, direction: Tensor, group: dict[str, Any]) -> Tensor:
         d = direction * (-group["lr"] / group["divider"])
@@ -100,6 +113,13 @@ class ProjUNN(ProjectedOptimizer):
         if "generator" in state:
             self.generator.set_state(state.pop("generator"))
         super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("tangent", False)  # saved before there was the option
+
+
+def along_the_group(W: Tensor, grad: Tensor) -> Tensor:
+    """Return (G - W G^T W) / 2, the part of a gradient G along the orthogonal group at W."""
+    return (grad - W @ grad.mT @ W) / 2
 
 
 def _lsi(d: Tensor, rank: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:

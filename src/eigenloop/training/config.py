@@ -240,7 +240,7 @@ def _check_together(config: Config) -> None:
                 raise ConfigError(
                     f"{setting} looks at the validation part, and {task.name} has none with these options"
                 )
-    counted = task.steps_per_epoch(training.batch_size) if not _reads_files(task) else 1
+    counted = task.steps_per_epoch(training.batch_size) if not reads_files(task) else 1
     if counted is None:
         if training.epochs is not None:
             raise ConfigError(
@@ -253,10 +253,11 @@ def _check_together(config: Config) -> None:
 
 def with_data_dir(config: Config, data_dir: Path) -> Config:
     """Return the configuration with another folder of data."""
-    if not _reads_files(config.task):
+    if not reads_files(config.task):
         raise ConfigError(f"{config.task.name} reads no files: leave out --data-dir")
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 
-def _reads_files(task: Task) -> bool:
+def reads_files(task: Task) -> bool:
+    """Whether a task has a folder of data."""
     return "data_dir" in task_options(type(task))

@@ -20,7 +20,10 @@ OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[str, ...
     "tf-rmsprop": (optim.TFRMSprop, ("decay", "eps", "weight_decay", "momentum")),
     "sgd": (torch.optim.SGD, ("momentum", "dampening", "weight_decay", "nesterov")),
     "adagrad": (torch.optim.Adagrad, ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")),
-    "projunn": (optim.ProjUNN, ("rank", "sampler", "variant", "base", "divider", "alpha", "eps", "weight_decay")),
+    "projunn": (
+        optim.ProjUNN,
+        ("rank", "sampler", "variant", "base", "divider", "tangent", "alpha", "eps", "weight_decay"),
+    ),
     "unitary-cayley": (optim.UnitaryCayley, ("base", "normalise", "alpha", "eps", "weight_decay")),
 }
 
