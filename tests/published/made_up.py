@@ -37,7 +37,7 @@ def analysis(name: str = "made-up-analysis") -> Experiment:
     """A table whose numbers are computed."""
     rows = {
         "first": {"label": "first", "published": 5.19, "value": ["rows", 0]},
-        "second": {"label": "second", "published": 3.0, "value": ["rows", 1]},
+        "second": {"label": "second", "published": 3.0, "value": ["rows", 1], "claim": {"below_row": "first"}},
     }
     return parsed(
         {"paper": "nnRNN", "item": "Table 6", "title": "memory", "analysis": {"name": "fisher"}, "rows": rows}, name

@@ -107,3 +107,11 @@ def test_evidence(tmp_path: Path) -> None:
     assert wording.evidence(finding) == (
         "1.00 (100 of 20,000 steps, unfinished) against 2.00 (4,000 of 20,000 steps); a run is unfinished"
     )
+
+
+def test_a_computed_claim_that_holds_is_counted_and_one_that_does_not_is_listed(tmp_path: Path) -> None:
+    for second, listed, said in ((3.1, False, "Not listed: 1 about computed numbers, which hold."), (9.0, True, "")):
+        values = {"first": made_up.computed(5.19), "second": made_up.computed(second)}
+        (finding,) = found = findings([made_up.sheet(tmp_path, made_up.analysis(), **values)])
+        assert finding.listed == listed
+        assert wording.unlisted(found) == said

@@ -45,11 +45,20 @@ class Finding:
         """Whether a row that it is about was not run."""
         return self.outcome is None or (self.other is not None and self.other_outcome is None)
 
+    @property
+    def expected(self) -> bool:
+        """Whether it holds for numbers that are computed, not trained, where anything else would be a fault."""
+        return self.line.experiment.analysis is not None and self.verdict == "yes"
+
+    @property
+    def listed(self) -> bool:
+        """Whether it is worth a line of its own."""
+        return not self.untouched and not self.expected
+
 
 def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
-    """Judge every claim, in the order of the rows; those about computed numbers, which are rarely in doubt, last."""
-    ordered = sorted(sheets, key=lambda sheet: sheet.experiment.analysis is not None)
-    return tuple(_judged(line, sheet) for sheet in ordered for line in sheet.lines if line.row.claim is not None)
+    """Judge every claim, in the order of the rows."""
+    return tuple(_judged(line, sheet) for sheet in sheets for line in sheet.lines if line.row.claim is not None)
 
 
 def _judged(line: Line, sheet: Sheet) -> Finding:

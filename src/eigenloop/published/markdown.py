@@ -72,11 +72,11 @@ def _claims(found: Sequence[Finding]) -> str:
             escaped(wording.evidence(finding)),
         )
         for finding in found
-        if not finding.untouched
+        if finding.listed
     ]
     parts = [_table(("where", "claim", "holds", "ours"), rows)] if rows else []
-    if rest := sum(finding.untouched for finding in found):
-        parts.append(f"About rows that were not run: {rest}{' more' * bool(rows)}.")
+    if rest := wording.unlisted(found):
+        parts.append(rest)
     return "\n\n".join(parts)
 
 

@@ -223,6 +223,18 @@ def measured(sheet: Sheet) -> str:
     return f"{written}; {'higher' if sheet.experiment.higher_is_better else 'lower'} is better"
 
 
+def unlisted(findings: Sequence[Finding]) -> str:
+    """Say which claims have no line of their own; an empty string where all have.
+
+    "Not listed: 20 about computed numbers, which hold, and 4 about rows that were not run."
+    """
+    computed = sum(finding.expected for finding in findings)
+    untouched = sum(finding.untouched for finding in findings)
+    parts = [f"{computed} about computed numbers, which hold"] * bool(computed)
+    parts += [f"{untouched} about rows that were not run"] * bool(untouched)
+    return f"Not listed: {', and '.join(parts)}." if parts else ""
+
+
 def counted(sheets: Sequence[Sheet]) -> str:
     """Say how many rows are filled in, and with what.
 
