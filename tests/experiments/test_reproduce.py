@@ -223,12 +223,18 @@ def test_damaged_results_cost_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_cut_and_taken_up_again(tmp_path: Path) -> None:
-    """Interrupted, collected as it is, finished by the same command: the same number as if it had never stopped."""
+@pytest.mark.parametrize("background", [False, True])
+def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
+    """Interrupted, collected as it is, finished by the same command: the same number as if it had never stopped.
+
+    In a terminal by Ctrl-C, which all its processes get; in the background, where Ctrl-C is ignored, by a kill that
+    only the first one gets.
+    """
     script = tmp_path / "script.py"
     script.write_text(
-        "import sys\n"
+        "import signal, sys\n"
         "from pathlib import Path\n"
+        f"{'signal.signal(signal.SIGINT, signal.SIG_IGN)' if background else ''}\n"
         "sys.path.insert(0, sys.argv[1])\n"
         "from test_reproduce import Watcher, experiment, long\n"
         "from eigenloop.experiments import planned, reproduce\n"
@@ -244,7 +250,10 @@ def test_cut_and_taken_up_again(tmp_path: Path) -> None:
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.05)
-    os.killpg(process.pid, signal.SIGINT)
+    if background:
+        process.terminate()
+    else:
+        os.killpg(process.pid, signal.SIGINT)
     process.wait(60)
     assert records.read(tmp_path / "results", "made-up", "scornn") == []
     ((_, partial),) = collect(runs, tmp_path / "results", tmp_path / "work")

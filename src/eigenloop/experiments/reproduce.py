@@ -20,6 +20,7 @@ from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, atomic, resume, train
 from eigenloop.training.config import reads_files, with_data_dir
 from eigenloop.training.run_folder import RunFolder
+from eigenloop.training.signals import Interruption
 
 #: How long a training that is asked to stop may take to save itself.
 _PATIENCE = 60.0
@@ -57,8 +58,8 @@ def reproduce(
     after another, which spares tiny ones the seconds that starting Python and torch takes.
 
     A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings, training goes on in
-    it. When a run ends its record goes to `results`. An interruption lets every training save itself first. Tasks
-    that make their own data do not look at `data_dir`.
+    it. When a run ends its record goes to `results`. An interruption, be it Ctrl-C or SIGTERM, lets every training save
+    itself first. Tasks that make their own data do not look at `data_dir`.
     """
     waiting = [run for run in runs if not _done(run, results, watcher)]
     if jobs == 0:
@@ -67,17 +68,20 @@ def reproduce(
     running: list[_Running] = []
     good = True
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                run = waiting.pop(0)
-                running.append(_start(run, work, watcher, _for_task(run, data_dir)))
-            ended = [r for r in running if r.process.poll() is not None]
-            for job in ended:
-                running.remove(job)
-                good = _end(job, results, watcher) and good
-            if not ended:
-                watcher.waiting({job.run.label: job.folder for job in running})
-                time.sleep(0.2)
+        with Interruption() as interruption:
+            while waiting or running:
+                if interruption.asked:
+                    raise KeyboardInterrupt
+                while waiting and len(running) < jobs:
+                    run = waiting.pop(0)
+                    running.append(_start(run, work, watcher, _for_task(run, data_dir)))
+                ended = [r for r in running if r.process.poll() is not None]
+                for job in ended:
+                    running.remove(job)
+                    good = _end(job, results, watcher) and good
+                if not ended:
+                    watcher.waiting({job.run.label: job.folder for job in running})
+                    time.sleep(0.2)
     finally:
         _stop(running)
     return good
@@ -222,7 +226,7 @@ def _stop(running: Sequence[_Running]) -> None:
     """Ask every training to save itself and end, and wait for it."""
     for job in running:
         with contextlib.suppress(ProcessLookupError):
-            job.process.send_signal(signal.SIGINT)
+            job.process.send_signal(signal.SIGTERM)  # what runs in the background may have to ignore SIGINT
     deadline = time.monotonic() + _PATIENCE
     for job in running:
         try:
