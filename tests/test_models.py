@@ -199,3 +199,29 @@ def test_complex_readout() -> None:
         assert net.readout.in_features == features
         assert relative(y, net.readout(read)) < 1e-6
         y.sum().backward()
+
+
+def test_baselines_start_as_tensorflows() -> None:
+    """BasicLSTMCell keeps sigmoid(1) of its cell where weights say nothing, GRUCell sigmoid(1) of its state."""
+    n, kernels = 7, {"lstm": [(0, 4)], "gru": [(0, 2), (2, 3)]}
+    for name in kernels:
+        layer, again = (
+            el.build(name, 3, n, init="tensorflow", num_layers=2, generator=torch.Generator().manual_seed(0))
+            for _ in range(2)
+        )
+        assert all(torch.equal(a, b) for a, b in zip(layer.parameters(), again.parameters(), strict=True))
+        for of_input, of_state, *_ in layer.all_weights:
+            for first, last in kernels[name]:
+                bound = (6 / (of_input.shape[1] + n + (last - first) * n)) ** 0.5
+                kernel = torch.cat((of_input, of_state), dim=1)[first * n : last * n]
+                assert 0.9 * bound < kernel.abs().max() <= bound
+        bare = el.build(name, 3, n, init="tensorflow")
+        for weight in bare.parameters():
+            weight.data *= weight.dim() == 1
+        x, one, zero = torch.zeros(1, 1, 3), torch.ones(1, 1, n), torch.zeros(1, 1, n)
+        state = bare(x, (zero, one))[1][1] if name == "lstm" else bare(x, one)[1]
+        assert relative(state, torch.sigmoid(one)) < 1e-6
+    with pytest.raises(ValueError, match="leave bias=True"):
+        el.build("lstm", 3, 5, init="tensorflow", bias=False)
+    with pytest.raises(ValueError, match="choose 'torch' or 'tensorflow'"):
+        el.build("gru", 3, 5, init="keras")

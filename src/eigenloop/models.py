@@ -41,7 +41,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | ``ncgru`` | orthogonal GRU (Mucllari et al. 2022) | ``constrained``, ``negative``, ``order``, ... |
     | ``goru`` | rotation layers in a GRU (Jing et al. 2019) | ``style``, ``capacity`` |
     | ``qornn`` | orthogonal in few bits (Foucault et al. 2024) | ``bits``, ``strategy``, ``init``, ... |
-    | ``lstm``, ``gru`` | torch's own | |
+    | ``lstm``, ``gru`` | torch's own, started as torch's or as TensorFlow's | ``init`` |
 
     >>> build("nnrnn", 10, 128, delta=1e-3).recurrent_matrix().shape
     torch.Size([128, 128])

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+import torch
 from torch import nn
 
 from eigenloop import initializers
@@ -98,13 +99,52 @@ def _torch_baseline(kind: type[Any], input_size: int, hidden_size: int, generato
     return made
 
 
-def lstm(input_size: int, hidden_size: int, *, generator: Generator = None, **layer: Any) -> TorchLSTM:
-    """torch.nn.LSTM."""
+def lstm(
+    input_size: int, hidden_size: int, *, init: str = "torch", generator: Generator = None, **layer: Any
+) -> TorchLSTM:
+    """torch.nn.LSTM.
+
+    ``init="tensorflow"`` starts it as BasicLSTMCell, with which scoRNN, ENRNN and NC-GRU compare: Glorot's uniform rule
+    for the joint kernel of input and state, biases 0, that of the forget gate 1.
+    """
     made: TorchLSTM = _torch_baseline(TorchLSTM, input_size, hidden_size, generator, layer)
+    if _known_start(init) == "tensorflow":
+        _start_as_tensorflow_(made, kernels=(range(4),), ones=range(1, 2), generator=generator)  # gates i, f, g, o
     return made
 
 
-def gru(input_size: int, hidden_size: int, *, generator: Generator = None, **layer: Any) -> TorchGRU:
-    """torch.nn.GRU."""
+def gru(
+    input_size: int, hidden_size: int, *, init: str = "torch", generator: Generator = None, **layer: Any
+) -> TorchGRU:
+    """torch.nn.GRU.
+
+    ``init="tensorflow"`` starts it as GRUCell: Glorot's uniform rule for one kernel of both gates and one of the
+    candidate, gate biases 1, that of the candidate 0.
+    """
     made: TorchGRU = _torch_baseline(TorchGRU, input_size, hidden_size, generator, layer)
+    if _known_start(init) == "tensorflow":
+        _start_as_tensorflow_(made, kernels=(range(2), range(2, 3)), ones=range(2), generator=generator)  # r, z, n
     return made
+
+
+def _known_start(init: str) -> str:
+    if init not in ("torch", "tensorflow"):
+        raise ValueError(f"init={init!r} is not known: choose 'torch' or 'tensorflow'")
+    return init
+
+
+@torch.no_grad()
+def _start_as_tensorflow_(made: nn.RNNBase, *, kernels: tuple[range, ...], ones: range, generator: Generator) -> None:
+    """Fill kernels of [x, h], each of some gates, by Glorot's uniform rule; biases become 0, of the gates `ones` 1."""
+    if not made.bias:
+        raise ValueError("init='tensorflow' sets biases: leave bias=True, or choose init='torch'")
+    n = made.hidden_size
+    for of_input, of_state, bias, second_bias in made.all_weights:
+        for gates in kernels:
+            rows = slice(gates.start * n, gates.stop * n)
+            bound = math.sqrt(6 / (of_input.shape[1] + n + len(gates) * n))
+            for weight in (of_input, of_state):
+                initializers.fill_uniform_(weight[rows], -bound, bound, generator)
+        bias.zero_()
+        second_bias.zero_()
+        bias[ones.start * n : ones.stop * n] = 1
