@@ -71,6 +71,11 @@ SENTENCES = {
 }
 
 
+def ptb_lines(split: str) -> list[str]:
+    """The characters of each line, with its end."""
+    return [line.replace(" ", "_") + "\n" for line in SENTENCES[split]]
+
+
 def word_files(sentences: Mapping[str, list[str]] = SENTENCES) -> dict[str, bytes]:
     """The word files, by name: a space before the first and after the last word."""
     return {

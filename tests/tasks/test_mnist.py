@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from data_folders import REAL, digits, idx, isolate, mnist_files, needs, write, write_all
+from data_folders import REAL, digits, idx, mnist_files, needs, write, write_all
 from fuzzing import reads_or_refuses, refuses_what_is_no_file, refuses_whatever_is_damaged
 
 from eigenloop.tasks import DataError
@@ -19,11 +19,7 @@ from eigenloop.tasks import digits as digit_files
 from eigenloop.tasks.mnist import PermutedMNIST, PixelMNIST, SequentialMNIST
 
 needs_mnist = needs(digit_files.SOURCES["train"][0])
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "cache")
+pytestmark = pytest.mark.usefixtures("isolated")
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The Penn Treebank against loops over lines and characters, and the published numbers where the data is at hand."""
+"""The Penn Treebank against loops over lines and characters."""
 
 import dataclasses
 import math
@@ -9,41 +9,24 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from data_folders import REAL, SENTENCES, character_files, isolate, needs, word_files, write_all
+from data_folders import SENTENCES, ptb_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenloop.tasks import Batch, ptb_text
+from eigenloop.tasks import Batch
 from eigenloop.tasks.language import LanguageModelling
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
 from eigenloop.tasks.sentences import pieces
 from eigenloop.tasks.streams import all_segments, predictions, segment_count, train_segment
 
-needs_characters = needs(ptb_text.CHARACTER_FILES["train"])
-needs_words = needs(ptb_text.WORD_FILES["train"])
 TASKS = [PTBCharacters, PTBWords]
-
-
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "cache")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few sentences, as words and as characters."""
-    return write_all(tmp_path_factory.mktemp("data") / "ptb", {**word_files(), **character_files()})
-
-
-def lines(split: str) -> list[str]:
-    """The characters of each line, with its end."""
-    return [line.replace(" ", "_") + "\n" for line in SENTENCES[split]]
+pytestmark = pytest.mark.usefixtures("isolated")
 
 
 def symbols(task: LanguageModelling, split: str) -> list[str]:
     """All tokens of a text, as strings."""
     if isinstance(task, PTBCharacters):
-        return ["<eos>" if c == "\n" else c for line in lines(split) for c in line]
+        return ["<eos>" if c == "\n" else c for line in ptb_lines(split) for c in line]
     return [word for line in SENTENCES[split] for word in [*line.split(), "<eos>"]]
 
 
@@ -53,8 +36,8 @@ def texts(task: LanguageModelling, tokens: torch.Tensor) -> list[str]:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_vocabulary_and_tokens(folder: Path, kind: type[LanguageModelling]) -> None:
-    task = kind(data_dir=folder, verify=False)
+def test_vocabulary_and_tokens(ptb_folder: Path, kind: type[LanguageModelling]) -> None:
+    task = kind(data_dir=ptb_folder, verify=False)
     assert task.vocabulary == tuple(dict.fromkeys(symbols(task, "train")))
     assert task.input_size == task.output_size == len(task.vocabulary)
     assert task.tokens
@@ -62,11 +45,11 @@ def test_vocabulary_and_tokens(folder: Path, kind: type[LanguageModelling]) -> N
         assert texts(task, torch.from_numpy(task.corpus.tokens[split].astype(int))) == symbols(task, split)
 
 
-def test_decode_gives_the_text_back(folder: Path) -> None:
-    characters, words = (kind(data_dir=folder, verify=False) for kind in TASKS)
+def test_decode_gives_the_text_back(ptb_folder: Path) -> None:
+    characters, words = (kind(data_dir=ptb_folder, verify=False) for kind in TASKS)
     for split in ("train", "valid", "test"):
-        assert characters.decode(characters.corpus.tokens[split]) == "".join(lines(split))
-        read = (folder / "ptb" / f"ptb.{split}.txt").read_text()
+        assert characters.decode(characters.corpus.tokens[split]) == "".join(ptb_lines(split))
+        read = (ptb_folder / "ptb" / f"ptb.{split}.txt").read_text()
         assert words.decode(torch.from_numpy(words.corpus.tokens[split])) == read
     assert (characters.decode([]), words.decode([])) == ("", "")
 
@@ -131,8 +114,8 @@ def test_varied_lengths_are_those_of_awd_lstm() -> None:
 
 @pytest.mark.parametrize("kind", TASKS)
 @pytest.mark.parametrize("varied", [False, True])
-def test_streams_of_a_task(folder: Path, kind: type[LanguageModelling], varied: bool) -> None:
-    task = kind(data_dir=folder, verify=False, bptt=6, varied=varied, eval_streams=3)
+def test_streams_of_a_task(ptb_folder: Path, kind: type[LanguageModelling], varied: bool) -> None:
+    task = kind(data_dir=ptb_folder, verify=False, bptt=6, varied=varied, eval_streams=3)
     text = symbols(task, "train")
     for width in (1, 4):
         length = len(text) // width
@@ -150,8 +133,8 @@ def test_streams_of_a_task(folder: Path, kind: type[LanguageModelling], varied: 
         assert [batch.continues for batch in batches] == [False] + [True] * (len(batches) - 1)
 
 
-def test_without_carry_no_segment_goes_on(folder: Path) -> None:
-    task = PTBCharacters(data_dir=folder, verify=False, bptt=6, carry=False)
+def test_without_carry_no_segment_goes_on(ptb_folder: Path) -> None:
+    task = PTBCharacters(data_dir=ptb_folder, verify=False, bptt=6, carry=False)
     batches = [*task.evaluation("valid", 1), *(task.train_batch(step, 2, 0) for step in range(9))]
     assert not any(batch.continues for batch in batches)
 
@@ -178,9 +161,9 @@ def equal(one: Batch, other: Batch) -> bool:
 
 @pytest.mark.parametrize(("kind", "options"), CASES)
 def test_batches_do_not_depend_on_those_before(
-    folder: Path, kind: type[LanguageModelling], options: dict[str, object]
+    ptb_folder: Path, kind: type[LanguageModelling], options: dict[str, object]
 ) -> None:
-    first, second = (kind(data_dir=folder, verify=False, **options) for _ in range(2))
+    first, second = (kind(data_dir=ptb_folder, verify=False, **options) for _ in range(2))
     steps = 3 * first.steps_per_epoch(3)
     ahead = [first.train_batch(step, 3, 4) for step in range(steps)]
     assert all(equal(second.train_batch(step, 3, 4), ahead[step]) for step in reversed(range(steps)))
@@ -190,9 +173,9 @@ def test_batches_do_not_depend_on_those_before(
 @pytest.mark.parametrize(("kind", "options"), CASES)
 @pytest.mark.parametrize("count", [1, 2, 3, 7])
 def test_parts_make_the_batch(
-    folder: Path, kind: type[LanguageModelling], options: dict[str, object], count: int
+    ptb_folder: Path, kind: type[LanguageModelling], options: dict[str, object], count: int
 ) -> None:
-    task = kind(data_dir=folder, verify=False, **options)
+    task = kind(data_dir=ptb_folder, verify=False, **options)
     batch = task.train_batch(1, 5, 0)
     parts = [batch.part(index, count) for index in range(count)]
     assert torch.equal(torch.cat([part.inputs for part in parts], 1), batch.inputs)
@@ -236,12 +219,12 @@ def test_pieces_are_the_lines(text: list[list[int]], longest: int, chunk: bool) 
 
 @pytest.mark.parametrize("long", ["cut", "chunk"])
 @pytest.mark.parametrize("longest", [4, 150])
-def test_sentences_of_a_task(folder: Path, long: str, longest: int) -> None:
-    task = PTBCharacters(data_dir=folder, verify=False, mode="sentences", long=long, longest=longest)
+def test_sentences_of_a_task(ptb_folder: Path, long: str, longest: int) -> None:
+    task = PTBCharacters(data_dir=ptb_folder, verify=False, mode="sentences", long=long, longest=longest)
     wanted = {}
     for split in ("train", "valid", "test"):
         wanted[split] = Counter()
-        for line in lines(split):
+        for line in ptb_lines(split):
             starts = range(0, len(line) - 1, longest) if long == "chunk" else range(len(line) - 1)[:1]
             wanted[split].update(line[start : start + longest + 1] for start in starts)
     steps = task.steps_per_epoch(4)
@@ -268,9 +251,9 @@ def test_sentences_of_a_task(folder: Path, long: str, longest: int) -> None:
     assert list(wanted["valid"]) == orders[2]
 
 
-def test_masked_loss_and_accuracy_against_a_loop(folder: Path) -> None:
+def test_masked_loss_and_accuracy_against_a_loop(ptb_folder: Path) -> None:
     for options in ({"mode": "sentences"}, {"bptt": 5}):
-        task = PTBCharacters(data_dir=folder, verify=False, **options)
+        task = PTBCharacters(data_dir=ptb_folder, verify=False, **options)
         batch = task.train_batch(0, 6, 0)
         outputs = torch.randn(batch.steps, 6, task.output_size, dtype=torch.float64)
         loss, hits, terms = 0.0, 0, 0
@@ -286,8 +269,8 @@ def test_masked_loss_and_accuracy_against_a_loop(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_baseline_is_the_unigram_distribution(folder: Path, kind: type[LanguageModelling]) -> None:
-    task = kind(data_dir=folder, verify=False)
+def test_baseline_is_the_unigram_distribution(ptb_folder: Path, kind: type[LanguageModelling]) -> None:
+    task = kind(data_dir=ptb_folder, verify=False)
     counts = Counter(symbols(task, "train"))
     total = counts.total()
     loss = -sum(n / total * math.log(n / total) for n in counts.values())
@@ -323,8 +306,8 @@ def test_wrong_options(options: dict[str, object], match: str) -> None:
         PTBCharacters(**options)
 
 
-def test_a_text_too_short_for_the_streams(folder: Path) -> None:
-    task = PTBWords(data_dir=folder, verify=False, eval_streams=6)
+def test_a_text_too_short_for_the_streams(ptb_folder: Path) -> None:
+    task = PTBWords(data_dir=ptb_folder, verify=False, eval_streams=6)
     size = len(symbols(task, "train"))
     for call in (task.steps_per_epoch, lambda width: task.train_batch(0, width, 0)):
         assert call(size // 2)
@@ -332,64 +315,3 @@ def test_a_text_too_short_for_the_streams(folder: Path) -> None:
             call(size)
     with pytest.raises(ValueError, match="10 tokens is too short for 6 streams"):
         task.prepare()
-
-
-@pytest.fixture(scope="module")
-def real_characters() -> PTBCharacters:
-    return PTBCharacters(data_dir=REAL)
-
-
-@pytest.fixture(scope="module")
-def real_words() -> PTBWords:
-    return PTBWords(data_dir=REAL)
-
-
-@needs_characters
-def test_published_counts_of_characters(real_characters: PTBCharacters) -> None:
-    real_characters.prepare()
-    tokens = real_characters.corpus.tokens
-    assert [len(tokens[split]) for split in ptb_text.SPLITS] == [5017482, 393042, 442423]
-    assert [len(np.unique(tokens[split])) for split in ptb_text.SPLITS] == [50, 50, 48]
-    assert real_characters.input_size == real_characters.output_size == 50
-    end = real_characters.vocabulary.index("<eos>")
-    assert [int((tokens[split] == end).sum()) for split in ptb_text.SPLITS] == [42068, 3370, 3761]
-    assert real_characters.steps_per_epoch(128) == math.ceil((5017482 // 128 - 1) / 150)
-    shares = [n / 5017482 for n in Counter(tokens["train"].tolist()).values()]
-    assert real_characters.baseline()["bpc"] == pytest.approx(-sum(p * math.log2(p) for p in shares))
-    assert real_characters.baseline()["accuracy"] == pytest.approx(max(shares))
-    assert real_characters.decode(tokens["valid"][:40]) == "consumers_may_want_to_move_their_telephones"[:40]
-
-
-@needs_words
-def test_published_counts_of_words(real_words: PTBWords) -> None:
-    real_words.prepare()
-    tokens = real_words.corpus.tokens
-    assert [len(tokens[split]) for split in ptb_text.SPLITS] == [929589, 73760, 82430]
-    assert [len(np.unique(tokens[split])) for split in ptb_text.SPLITS] == [10000, 6022, 6049]
-    assert real_words.output_size == 10000
-    unknown = real_words.vocabulary.index("<unk>")
-    assert [int((tokens[split] == unknown).sum()) for split in ptb_text.SPLITS] == [45020, 3485, 4794]
-    shares = [n / 929589 for n in Counter(tokens["train"].tolist()).values()]
-    assert real_words.baseline()["perplexity"] == pytest.approx(math.prod(p**-p for p in shares))
-    for split in ("valid", "test"):
-        text = ptb_text.WORD_FILES[split].content(REAL)[1].decode()
-        assert real_words.decode(tokens[split]) == text
-
-
-@needs_characters
-@needs_words
-def test_the_published_characters_follow_from_the_words() -> None:
-    for split in ptb_text.SPLITS:
-        words = ptb_text.WORD_FILES[split].content(REAL)[1]
-        assert ptb_text.characters_of(words) == ptb_text.CHARACTER_FILES[split].content(REAL)[1][::2]
-
-
-@needs_characters
-def test_sentences_of_the_published_text(real_characters: PTBCharacters) -> None:
-    predicted = {"cut": 0, "chunk": 0}
-    for long in predicted:
-        task = dataclasses.replace(real_characters, mode="sentences", long=long)
-        predicted[long] = sum(task.terms(batch) for batch in task.evaluation("valid", 128))
-    lengths = [len(line) for line in real_characters.decode(real_characters.corpus.tokens["valid"]).splitlines()]
-    assert predicted == {"cut": sum(min(n, 150) for n in lengths), "chunk": sum(lengths)}
-    assert 0.25 < sum(n > 150 for n in lengths) / len(lengths) < 0.27

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from data_folders import SENTENCES, character_files, isolate, needs, word_files, write, write_all
+from data_folders import character_files, needs, word_files, write, write_all
 from fuzzing import reads_or_refuses, refuses_what_is_no_file, refuses_whatever_is_damaged
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,26 +19,11 @@ from eigenloop.tasks.ptb import PTBCharacters, PTBWords
 needs_characters = needs(ptb_text.CHARACTER_FILES["train"])
 needs_words = needs(ptb_text.WORD_FILES["train"])
 TASKS = [PTBCharacters, PTBWords]
+pytestmark = pytest.mark.usefixtures("isolated")
 
 
-@pytest.fixture(autouse=True)
-def _isolated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    isolate(monkeypatch, tmp_path / "cache")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few sentences, as words and as characters."""
-    return write_all(tmp_path_factory.mktemp("data") / "ptb", {**word_files(), **character_files()})
-
-
-def lines(split: str) -> list[str]:
-    """The characters of each line, with its end."""
-    return [line.replace(" ", "_") + "\n" for line in SENTENCES[split]]
-
-
-def test_characters_follow_from_words(tmp_path: Path, folder: Path) -> None:
-    theirs = PTBCharacters(data_dir=folder, verify=False)
+def test_characters_follow_from_words(tmp_path: Path, ptb_folder: Path) -> None:
+    theirs = PTBCharacters(data_dir=ptb_folder, verify=False)
     for missing in (["train", "valid", "test"], ["valid"]):
         names = [name for name in character_files() if name.split(".")[2] not in missing]
         files = {**word_files(), **{name: character_files()[name] for name in names}}
@@ -56,9 +41,9 @@ def test_own_texts_are_not_mixed_with_downloads(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", TASKS)
-def test_published_files_are_wanted(tmp_path: Path, folder: Path, kind: type[LanguageModelling]) -> None:
+def test_published_files_are_wanted(tmp_path: Path, ptb_folder: Path, kind: type[LanguageModelling]) -> None:
     with pytest.raises(DataError, match="this is not the published ptb"):
-        kind(data_dir=folder).prepare()
+        kind(data_dir=ptb_folder).prepare()
     with pytest.raises(DataError, match=r"ptb\.train\.txt: it is not in .*download from https://.*no network"):
         kind(data_dir=tmp_path).prepare()
 

@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from eigenloop.training import Config, make_config
+import torch
+
+from eigenloop.training import Config, load_run, make_config
 from eigenloop.training.packing import load_tensors
 
 
@@ -26,6 +28,11 @@ def metrics_of(run: Path) -> list[dict[str, Any]]:
     """The lines of metrics without their times."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+
+
+def weights(run: Path) -> dict[str, torch.Tensor]:
+    """The parameters at the end of a run."""
+    return {name: parameter.detach() for name, parameter in load_run(run, "last")[0].named_parameters()}
 
 
 def weights_of(run: Path, step: int) -> dict[str, bytes]:

@@ -24,18 +24,15 @@ _BESIDE_THE_POINT = (
 
 
 @dataclass(frozen=True)
-class Planned:
-    """One run: a row, a budget and a seed, and the settings that they make."""
+class RowOf:
+    """A row of an experiment, and what of its runs is compared."""
 
     experiment: Experiment
     row_name: str
-    budget: BudgetName
-    seed: int
-    settings: Settings
 
     @property
     def row(self) -> Row:
-        """The row of the experiment."""
+        """The row as the experiment has it."""
         return self.experiment.rows[self.row_name]
 
     @property
@@ -45,8 +42,17 @@ class Planned:
 
     @property
     def measure(self) -> Measure:
-        """What of the run is compared."""
+        """What of a run is compared."""
         return self.row.measure or self.experiment.measure
+
+
+@dataclass(frozen=True)
+class Planned(RowOf):
+    """One run: a row, a budget and a seed, and the settings that they make."""
+
+    budget: BudgetName
+    seed: int
+    settings: Settings
 
     @property
     def label(self) -> str:

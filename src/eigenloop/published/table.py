@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from eigenloop.experiments import Experiment, Planned, Row, records
+from eigenloop.experiments import Experiment, Planned, records
+from eigenloop.experiments.plan import RowOf
 from eigenloop.experiments.reproduce import command_of
-from eigenloop.experiments.schema import BudgetName, Measure
+from eigenloop.experiments.schema import BudgetName
 from eigenloop.published.outcomes import COUNTING, Outcome, outcomes_of
 from eigenloop.published.papers import PAPERS
 from eigenloop.published.plans import Plan, plan_of
@@ -21,18 +22,11 @@ Standing = Literal["same", "better", "worse", "differs"]
 
 
 @dataclass(frozen=True)
-class Line:
+class Line(RowOf):
     """A row of an experiment, published beside ours."""
 
-    experiment: Experiment
-    name: str
     plan: Plan
     outcomes: Mapping[BudgetName, Outcome]
-
-    @property
-    def row(self) -> Row:
-        """The row as the experiment has it."""
-        return self.experiment.rows[self.name]
 
     @property
     def outcome(self) -> Outcome | None:
@@ -43,16 +37,6 @@ class Line:
     def filled(self) -> bool:
         """Whether there is something to show."""
         return self.outcome is not None
-
-    @property
-    def metric(self) -> str:
-        """Which of the task's metrics is compared."""
-        return self.row.metric or self.experiment.metric
-
-    @property
-    def measure(self) -> Measure:
-        """What of a run is compared."""
-        return self.row.measure or self.experiment.measure
 
     @property
     def percent(self) -> bool:
@@ -103,7 +87,7 @@ class Line:
             budget = "hour" if "hour" in self.plan.budgets else self.plan.budgets[0]
         else:
             return None
-        return command_of(Planned(self.experiment, self.name, budget, 0, {}))
+        return command_of(Planned(self.experiment, self.row_name, budget, 0, {}))
 
 
 @dataclass(frozen=True)
@@ -125,7 +109,7 @@ class Sheet:
 
     def line(self, name: str) -> Line:
         """Return a row by its name."""
-        return next(line for line in self.lines if line.name == name)
+        return next(line for line in self.lines if line.row_name == name)
 
 
 def compare(experiments: Iterable[Experiment], results: Path) -> tuple[Sheet, ...]:
