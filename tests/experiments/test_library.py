@@ -138,6 +138,18 @@ def test_smoke_runs_every_model_and_every_task() -> None:
     assert {config.task.name for config in configs} == set(TASKS) - {"smnist"}
 
 
+@pytest.mark.usefixtures("_no_data")
+@pytest.mark.parametrize("name", TRAINED)
+def test_a_shared_training_differs_in_the_bits_only(name: str) -> None:
+    for run in runs_of(library.load(name)):
+        config, trained = run.config().as_dict(), run.training.config().as_dict()
+        for option in ("bits", "around_identity"):
+            config["model"].pop(option, None), trained["model"].pop(option, None)
+        assert config == trained
+        quantized_later = run.settings["model"].get("strategy") == "ptq-projunn"
+        assert (run.shared is not None) == (quantized_later and run.settings["model"]["bits"] is not None)
+
+
 @pytest.mark.parametrize("name", COMPUTED)
 def test_an_analysis_takes_its_options(name: str) -> None:
     wanted = library.load(name).analysis
@@ -231,6 +243,12 @@ def test_a_small_file_is_an_experiment() -> None:
         (
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": "lstm"}}}},
             "row gru is compared with 'lstm', which is no row",
+        ),
+        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "lstm"}}}, "row gru is trained as 'lstm', which is no row"),
+        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "gru"}}}, "which is no row with a training of its own"),
+        (
+            {**FILE, "measure": "best", "rows": {"gru": ROW, "again": {**ROW, "trained_as": "gru"}}},
+            "row again is trained as gru and measured again: its measure can only be test",
         ),
         ({**FILE, "budgets": {"smoke": {}}}, "budgets hour, full are missing"),
         ({**FILE, "budgets": {**FILE["budgets"], "week": {}}}, "budgets.week"),

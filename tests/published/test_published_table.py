@@ -174,6 +174,13 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
     assert "The settings of this row have changed since: run it again." in wording.remarks(line)
 
 
+def test_a_shared_training_is_said(tmp_path: Path) -> None:
+    rows = {**made_up.ROWS, "later": {**made_up.ROWS["gru"], "label": "GRU, 8 bits", "trained_as": "gru"}}
+    found = made_up.sheet(tmp_path, made_up.experiment(rows=rows, measure="test"))
+    assert wording.remarks(found.line("later")) == ["The trained network of GRU, measured again."]
+    assert wording.remarks(found.line("gru")) == []
+
+
 def test_a_missing_folder_and_a_damaged_file_are_sentences(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"there is no folder .*nowhere: name the one"):
         compare([made_up.experiment()], tmp_path / "nowhere")

@@ -48,16 +48,27 @@ class RowOf:
 
 @dataclass(frozen=True)
 class Planned(RowOf):
-    """One run: a row, a budget and a seed, and the settings that they make."""
+    """One run: a row, a budget and a seed, and the settings that they make.
+
+    Attributes:
+        shared: the run of another row, whose network is measured again with these settings; None where this run has a
+            training of its own.
+    """
 
     budget: BudgetName
     seed: int
     settings: Settings
+    shared: Planned | None = None
 
     @property
     def label(self) -> str:
-        """Experiment, row, budget and seed as one name, that of the run's folder."""
+        """Experiment, row, budget and seed as one name."""
         return f"{self.experiment.name}/{self.row_name}-{self.budget}-{self.seed}"
+
+    @property
+    def training(self) -> Planned:
+        """The run that is trained for this one: another row's, or this one."""
+        return self.shared or self
 
     def config(self) -> Config:
         """Complete the settings; an error names the row."""
@@ -71,12 +82,18 @@ def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = 
     """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
     rows = chosen(experiment, only)
     found = [
-        Planned(experiment, name, budget, seed, _settings(experiment, row, budget, seed))
+        _planned(experiment, name, budget, seed)
         for name, row in rows.items()
         for seed in _budget(experiment, row, budget).seeds
     ]
     rank = {name: i for i, name in enumerate(experiment.rows)}
     return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
+
+
+def _planned(experiment: Experiment, name: str, budget: BudgetName, seed: int) -> Planned:
+    row = experiment.rows[name]
+    shared = None if row.trained_as is None else _planned(experiment, row.trained_as, budget, seed)
+    return Planned(experiment, name, budget, seed, _settings(experiment, row, budget, seed), shared)
 
 
 def chosen(experiment: Experiment, only: Collection[str]) -> dict[str, Row]:

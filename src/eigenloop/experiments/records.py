@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eigenloop.analysis.rounding import spread
+from eigenloop.experiments.again import measured_again
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
 from eigenloop.training import RunError, atomic
@@ -24,7 +25,7 @@ class Record(BaseModel):
 
     Attributes:
         value: our number; None where training diverged before there was one.
-        curve: step and value of the metric along the way.
+        curve: step and value of the metric along the way; empty where another row's network was measured again.
         train_curve: step and training loss along the way.
         config: all settings.
         complete: whether the run went to its planned end; if not, `steps` says how far it came.
@@ -105,12 +106,17 @@ def collected(run: Planned, folder: Path) -> Record | None:
     curve = [(line["step"], line.get(metric)) for line in metrics if line["kind"] == split]
     train = [(line["step"], line.get("loss")) for line in metrics if line["kind"] == "train"]
     last = metrics[-1] if metrics else {}
+    value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
+    if run.shared is not None:
+        again = None if value is None else measured_again(run, folder, "test" if summary.get("test") else split)
+        value = None if again is None else again[metric]
+        curve, train = [], []
     return Record(
         budget=run.budget,
         seed=run.seed,
         metric=metric,
         measure=measure,
-        value=measured(measure, metric, summary, curve, train, run.experiment.higher_is_better),
+        value=value,
         baseline=(summary.get("baseline") or config.task.baseline()).get(metric),
         status=summary.get("status", "unfinished"),
         complete=complete,

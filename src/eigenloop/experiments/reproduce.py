@@ -58,7 +58,8 @@ def reproduce(
     after another, which spares tiny ones the seconds that starting Python and torch takes.
 
     A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings, training goes on in
-    it. When a run ends its record goes to `results`. An interruption, be it Ctrl-C or SIGTERM, lets every training save
+    it. Rows that share a training share its folder, one after another: the first trains, the others find it done. When
+    a run ends its record goes to `results`. An interruption, be it Ctrl-C or SIGTERM, lets every training save
     itself first. Tasks that make their own data do not look at `data_dir`.
     """
     waiting = [run for run in runs if not _done(run, results, watcher)]
@@ -72,8 +73,8 @@ def reproduce(
             while waiting or running:
                 if interruption.asked:
                     raise KeyboardInterrupt
-                while waiting and len(running) < jobs:
-                    run = waiting.pop(0)
+                while len(running) < jobs and (run := _ready(waiting, running)) is not None:
+                    waiting.remove(run)
                     running.append(_start(run, work, watcher, _for_task(run, data_dir)))
                 ended = [r for r in running if r.process.poll() is not None]
                 for job in ended:
@@ -85,6 +86,12 @@ def reproduce(
     finally:
         _stop(running)
     return good
+
+
+def _ready(waiting: Sequence[Planned], running: Sequence[_Running]) -> Planned | None:
+    """Return the first run whose folder nobody is training in."""
+    taken = {job.run.training.label for job in running}
+    return next((run for run in waiting if run.training.label not in taken), None)
 
 
 def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Planned, Record]]:
@@ -102,8 +109,8 @@ def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Pl
 
 
 def folder_of(run: Planned, work: Path) -> Path:
-    """Return the folder of a run."""
-    return work / run.label
+    """Return the folder of a run: that of its training."""
+    return work / run.training.label
 
 
 def command_of(run: Planned) -> str:
@@ -130,7 +137,7 @@ def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: P
         if resumed:
             summary = resume(folder, {} if data_dir is None else {"task": {"data_dir": str(data_dir)}})
         else:
-            config = run.config()
+            config = run.training.config()
             summary = train(config if data_dir is None else with_data_dir(config, data_dir), folder)
         if summary["status"] == "stopped":
             raise KeyboardInterrupt  # it saved itself; those after it are not begun
@@ -164,7 +171,7 @@ def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) ->
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         settings = folder.parent / f"{folder.name}.yaml"
-        atomic.write_text(settings, run.config().as_yaml())
+        atomic.write_text(settings, run.training.config().as_yaml())
         log = (folder.parent / f"{folder.name}.log").open("ab")
     except OSError as error:
         raise RunError(f"the folder {folder.parent} cannot be written: {error.strerror or error}") from error
@@ -192,7 +199,7 @@ def _one_thread(environment: Mapping[str, str]) -> dict[str, str]:
 def _same_settings(run: Planned, folder: Path) -> bool:
     if not (folder / "config.yaml").is_file():
         return False
-    return config_hash(RunFolder(folder).stored()) == config_hash(run.config())
+    return config_hash(RunFolder(folder).stored()) == config_hash(run.training.config())
 
 
 def _end(job: _Running, results: Path, watcher: Watcher) -> bool:

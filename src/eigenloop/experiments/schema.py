@@ -76,6 +76,8 @@ class Row(_Strict):
     """Sections of settings; what is left out is the experiment's, then the papers' own for this task and model."""
     budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
     """Of this row, over those of the experiment."""
+    trained_as: str | None = None
+    """The row whose training is this one's too: its network is measured again, built with this row's settings."""
     measure: Measure | None = None
     """What is compared, if not what the experiment says."""
     metric: str | None = None
@@ -144,11 +146,19 @@ class Experiment(_Strict):
                 raise ValueError(f"row {name} has a value, which is for an analysis")
             if row.claim is not None and row.claim.below_row is not None and row.claim.below_row not in self.rows:
                 raise ValueError(f"row {name} is compared with {row.claim.below_row!r}, which is no row")
+            if row.trained_as is not None:
+                self._can_be_measured_again(name, row, row.trained_as)
             if row.published is None and row.said is None:
                 raise ValueError(f"row {name} has neither a published number nor what is said of it")
         if self.analysis is None and (missing := [b for b in BUDGETS if b not in self.budgets]):
             raise ValueError(f"budgets {', '.join(missing)} are missing")
         return self
+
+    def _can_be_measured_again(self, name: str, row: Row, trained: str) -> None:
+        if self.analysis is not None or trained not in self.rows or self.rows[trained].trained_as is not None:
+            raise ValueError(f"row {name} is trained as {trained!r}, which is no row with a training of its own")
+        if (row.measure or self.measure) != "test":
+            raise ValueError(f"row {name} is trained as {trained} and measured again: its measure can only be test")
 
 
 def _plain(name: str) -> str:

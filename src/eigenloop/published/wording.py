@@ -169,6 +169,8 @@ def remarks(line: Line) -> list[str]:
         found.append(f"The paper: {row.said}.")
     if row.note:
         found.append(row.note if row.note.endswith((".", "!", "?")) else f"{row.note}.")
+    if row.trained_as is not None:
+        found.append(f"The trained network of {line.experiment.rows[row.trained_as].label}, measured again.")
     if outcome is None:
         return found
     if row.parameters is not None and outcome.parameters is not None and row.parameters != outcome.parameters:
