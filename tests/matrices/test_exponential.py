@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigenloop.matrices import Exponential
-from eigenloop.matrices.skew_exponential import skew_exponential
+from eigenloop.matrices.skew_exponential import _SINGLE_RADIUS, skew_exponential
 from eigenloop.matrices.triangle import skew, triangle_size, upper_entries
 
 
@@ -20,6 +20,48 @@ def test_skew_exponential_equals_torch(n: int, scale: float, seed: int) -> None:
     G = torch.randn(n, n, dtype=torch.float64, generator=generator)
     mine, other = (torch.autograd.grad(W, A, G)[0] for W in (ours, theirs))
     assert relative(mine - mine.T, other - other.T) < 1e-9
+
+
+@given(n=st.integers(1, 20), scale=st.sampled_from([0.0, 1e-9, 1e-3, 0.3, 3.0, 50.0]), seed=st.integers(0, 999))
+def test_for_float32_it_is_the_same_to_float32(n: int, scale: float, seed: int) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    entries = scale * torch.randn(triangle_size(n), dtype=torch.float64, generator=generator)
+    entries.requires_grad_()
+    G = torch.randn(n, n, dtype=torch.float64, generator=generator)
+    ours, theirs = skew_exponential(skew(entries, n), torch.float32), torch.matrix_exp(skew(entries, n))
+    assert relative(ours, theirs) < 2**-24 * (1 + scale)
+    assert relative(ours @ ours.T, torch.eye(n, dtype=torch.float64)) < 1e-14 * (1 + n * scale)
+    if n > 1:
+        mine, other = (torch.autograd.grad(W, entries, G)[0] for W in (ours, theirs))
+        assert relative(mine, other) < 3e-6 * (1 + scale)
+
+
+def test_the_radius_is_that_of_single_precision() -> None:
+    """Rotations by exactly the largest angle that is not halved: the approximant is off by less than 2^-24."""
+    A = skew(torch.tensor([_SINGLE_RADIUS * (1 - 1e-12)], dtype=torch.float64), 2)
+    error = relative(skew_exponential(A, torch.float32), torch.matrix_exp(A))
+    assert 2**-32 < error < 2**-24 * _SINGLE_RADIUS
+
+
+def test_derivatives_of_the_float32_gradient() -> None:
+    """Whoever differentiates twice gets float64 throughout."""
+    entries = torch.randn(triangle_size(4), dtype=torch.float64).requires_grad_()
+    assert torch.autograd.gradgradcheck(lambda v: skew_exponential(skew(v, 4), torch.float32), entries)
+
+
+def test_what_is_not_finite_is_not_hidden() -> None:
+    entries = torch.tensor([1.0, float("nan"), 2.0], dtype=torch.float64)
+    for dtype in (torch.float32, torch.float64):
+        assert not skew_exponential(skew(entries, 3), dtype).isfinite().all()
+
+
+def test_an_identity_for_base_costs_nothing_and_changes_nothing() -> None:
+    matrix = Exponential(6)
+    A = skew(matrix.skew.detach().double(), 6)
+    assert torch.equal(matrix.exact(), skew_exponential(A, torch.float32))
+    turned = Exponential(6)
+    turned.load_state_dict(matrix.state_dict() | {"base": matrix.base.flip(0)})
+    assert torch.equal(turned.exact(), matrix.exact().flip(0))
 
 
 def test_gradient_is_the_papers_formula() -> None:

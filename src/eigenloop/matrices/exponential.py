@@ -74,9 +74,13 @@ class Exponential(OrthogonalMatrix):
 
     def exact(self) -> Tensor:
         """Compute W = B exp(A)."""
+        rotation = skew_exponential(triangle.skew(self.skew.double(), self.n), self.skew.dtype)
+        if torch.compiler.is_compiling():
+            return self.base.double() @ rotation
+        if torch.equal(self.base, torch.eye(self.n, dtype=self.base.dtype, device=self.base.device)):
+            return rotation  # expRNN's: four products of every training step less
         # A base stored in float32, averaged (EMA) or loaded into float64 is orthogonal only nearly.
-        base = self.base.double() if torch.compiler.is_compiling() else polished(self.base.double())
-        return base @ skew_exponential(triangle.skew(self.skew.double(), self.n))
+        return polished(self.base.double()) @ rotation
 
     def advance_(self) -> None:
         """Move the base if `rebase_every` optimizer steps have passed; see Note [Counting optimizer steps]."""
