@@ -10,7 +10,7 @@ from eigenloop import initializers
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 8])
-@pytest.mark.parametrize("name", ["cayley", "henaff", "haar", "identity"])
+@pytest.mark.parametrize("name", ["cayley", "henaff", "haar", "rotation", "identity"])
 def test_orthogonal_starts(name: str, n: int) -> None:
     W = initializers.start(name, n)
     assert W.dtype == torch.float64
@@ -26,6 +26,14 @@ def test_haar_is_haar() -> None:
     assert math.isclose((torch.linalg.det(draws) > 0).double().mean().item(), 0.5, abs_tol=0.05)
     U = initializers.haar(5, complex=True)
     assert relative(U.mH @ U, torch.eye(5, dtype=torch.complex128)) < 1e-13
+
+
+def test_rotations_are_haar_with_determinant_one() -> None:
+    draws = torch.stack([initializers.rotation(4) for _ in range(2000)])
+    assert relative(torch.linalg.det(draws), torch.ones(2000, dtype=torch.float64)) < 1e-12
+    assert draws.mean(0).abs().max() < 0.06
+    assert (draws.square().mean(0) - 0.25).abs().max() < 0.03
+    assert torch.equal(initializers.rotation(1), torch.ones(1, 1, dtype=torch.float64))
 
 
 def test_angles() -> None:

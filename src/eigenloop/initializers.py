@@ -25,6 +25,7 @@ __all__ = [
     "henaff",
     "henaff_skew",
     "identity",
+    "rotation",
     "start",
     "torch_uniform",
     "unit_angles",
@@ -108,6 +109,13 @@ def haar(n: int, generator: torch.Generator | None = None, *, complex: bool = Fa
     return q * (diagonal / diagonal.abs())
 
 
+def rotation(n: int, generator: torch.Generator | None = None) -> Tensor:
+    """Draw an orthogonal matrix of determinant 1, the random start of nnRNN's baselines (Kerg et al. 2019, A.4)."""
+    q = haar(n, generator)
+    q[:, 0] *= torch.linalg.det(q).sign()  # the same law as drawing until the determinant is 1
+    return q
+
+
 def urnn(n: int, generator: torch.Generator | None = None) -> Tensor:
     """Draw uRNN's W = D3 R2 F^-1 D2 P R1 F D1: phases, reflections, a permutation, the unitary Fourier transform.
 
@@ -149,6 +157,7 @@ _STARTS: dict[str, Callable[[int, torch.Generator | None], Tensor]] = {
     "cayley": cayley,
     "henaff": henaff,
     "haar": haar,
+    "rotation": rotation,
     "identity": identity,
     "glorot": glorot_normal,
     "torch": torch_uniform,

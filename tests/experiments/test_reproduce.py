@@ -177,8 +177,13 @@ def test_other_settings_are_another_run(tmp_path: Path) -> None:
     assert reproduce(planned(experiment(), "smoke", ["lstm"]), results, work, Watcher(), jobs=0)
     longer = experiment(budgets={name: {"settings": {"training": {"steps": 3}}} for name in ("smoke", "hour", "full")})
     runs = planned(longer, "smoke", ["lstm"])
-    with pytest.raises(RunError, match="move it away"):
-        reproduce(runs, results, work, Watcher(), jobs=0)
+    for jobs in (0, 1):  # the rows after it are run nevertheless
+        watcher = Watcher()
+        both = [*runs, *planned(longer, "smoke", ["scornn"])]
+        assert not reproduce(both, tmp_path / f"results-{jobs}", work, watcher, jobs=jobs)
+        assert watcher.events[0] == ("failed", "made-up/lstm-smoke-0")
+        assert watcher.events[-1] == ("finished", "made-up/scornn-smoke-0")
+        assert "move it away" in watcher.problems[0]
     assert reproduce(runs, results, tmp_path / "elsewhere", Watcher(), jobs=0)
     (record,) = records.read(results, "made-up", "lstm")
     assert record.steps == 3
@@ -211,6 +216,25 @@ def test_divergence_is_a_result(tmp_path: Path) -> None:
     (record,) = records.read(tmp_path / "results", "made-up", "rnn")
     assert record.status == "diverged"
     assert record.value is None
+
+
+def test_a_damaged_folder_stops_nothing_else(tmp_path: Path) -> None:
+    results, work = tmp_path / "results", tmp_path / "work"
+    runs = planned(experiment(), "smoke")
+    assert reproduce(runs, results, work, Watcher(), jobs=0)
+    (folder_of(runs[0], work) / "config.yaml").write_text("task: {na")
+    assert [run.row_name for run, _ in collect(runs, tmp_path / "other", work)] == ["lstm"]
+    watcher = Watcher()
+    assert not reproduce(runs, tmp_path / "another", work, watcher, jobs=0)
+    assert [kind for kind, _ in watcher.events] == ["failed", "resumed", "finished"]
+
+
+def test_results_that_cannot_be_written_are_refused_before_training(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for results in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(RunError, match="cannot be (read|written)"):
+            reproduce(planned(experiment(), "smoke"), results, tmp_path / "work", Watcher(), jobs=0)
+    assert not (tmp_path / "work").exists()
 
 
 def test_damaged_results_cost_a_sentence(tmp_path: Path) -> None:
@@ -287,6 +311,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     assert "published 1.022e-05" in capsys.readouterr().out
     assert call(*options, "--json") == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "skipped"
+    assert call(*options) == 0
+    assert "All of it is in results already. To run it again give other folders" in capsys.readouterr().out
     assert call(*options, "--collect") == 0
     assert "ncgru-table3/ncgru-smoke-0: finished" in capsys.readouterr().out
     for wrong, said in (
@@ -294,6 +320,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
         (["ncgru-table33"], "did you mean 'ncgru-table3'"),
         (["ncgru-table3", "--only", "gruu"], "did you mean 'gru'"),
         (["all", "--only", "gru"], "name the experiment"),
+        (["ncgru-table3", "--only", " ,"], "--only names no row"),
         (["ncgru-table3", "--only", "gru", "--budget", "smoke"], "gru is not run at budget smoke"),
     ):
         assert call(*wrong) == 2

@@ -242,6 +242,15 @@ def test_numbers_in_yaml(text: str, value: Any) -> None:
     assert type(load(text)) is type(value)
 
 
+@pytest.mark.parametrize("text", ["lr: 1\nsteps: 2\nlr: 3\n", "task: {name: a, name: b}\n"])
+def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "twice.yaml"
+    path.write_text(text)
+    with pytest.raises(ConfigError, match="stands twice"):
+        read_settings(path)
+    assert load("base: &b {lr: 1}\nrow: {<<: *b, lr: 2}\n")["row"] == {"lr": 2}  # a merge is no repetition
+
+
 def test_nothing_in_a_file_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     path = tmp_path / "evil.yaml"

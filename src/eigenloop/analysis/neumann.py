@@ -140,6 +140,7 @@ def _numbers(
             }
             for name, drift in drifts.items()
         },
+        "largest_step_norm": rounded(max(drifts["order 2"].step_norm)),
         "step_norm": rounded([drifts["order 2"].step_norm[i] for i in kept]),
         "step_norm_of_published_code": rounded([drifts[PUBLISHED].step_norm[i] for i in kept]),
         "training": {

@@ -11,6 +11,7 @@ import typer
 
 from eigenloop import experiments
 from eigenloop.models import NAMES
+from eigenloop.published.wording import printed
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS
 from eigenloop.training.errors import unknown_name
@@ -36,7 +37,10 @@ def show(
     width = max(map(len, found))
     for name, entry in found.items():
         print(f"{name:<{width}}  {entry['description']}")
-        if entry["options"]:
+        if kind == "experiments":
+            for row, described in entry["options"].items():
+                print(f"{'':<{width}}    {row}: {described}")
+        elif entry["options"]:
             options = ", ".join(f"{key}={_short(value)}" for key, value in entry["options"].items())
             print(f"{'':<{width}}    {options}")
 
@@ -86,5 +90,10 @@ def _experiments() -> dict[str, dict[str, Any]]:
     for name in experiments.names():
         experiment = experiments.load(name)
         described = f"{experiment.paper}, {experiment.item}: {experiment.title}"
-        found[name] = {"description": described, "options": {row: r.label for row, r in experiment.rows.items()}}
+        rows = {row: f"{r.label}{_published(r)}" for row, r in experiment.rows.items()}
+        found[name] = {"description": described, "options": rows}
     return found
+
+
+def _published(row: experiments.Row) -> str:
+    return "" if row.published is None else f" (published {printed(row.published, row.digits)})"

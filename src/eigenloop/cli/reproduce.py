@@ -53,6 +53,8 @@ def reproduce(
     if chosen is None:
         raise ConfigError(f"--budget is {', '.join(BUDGETS[:-1])} or {BUDGETS[-1]}, got {budget!r}")
     rows = [row.strip() for row in (only or "").split(",") if row.strip()]
+    if only is not None and not rows:
+        raise ConfigError("--only names no row: write names with commas between them, or leave it out for all")
     if rows and name == "all":
         raise ConfigError("--only names rows of one experiment: name the experiment instead of all")
     wanted = [experiments.load(each) for each in (experiments.names() if name == "all" else [name])]
@@ -61,7 +63,8 @@ def reproduce(
     runs: list[Planned] = []
     for experiment in wanted:
         if experiment.analysis is not None:
-            _computed(experiment, results, rows, watcher)
+            if not collect:
+                _computed(experiment, results, rows, watcher)
         else:
             found = experiments.planned(experiment, chosen, rows)
             if not found and name != "all":
@@ -76,11 +79,12 @@ def reproduce(
             good = experiments.reproduce(runs, results, work, watcher, jobs=count, data_dir=data_dir)
     if not good:
         raise typer.Exit(1)
+    watcher.ended(results)
 
 
 def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: _Watcher) -> None:
-    for name, record in experiments.compute(experiment, results, rows):
-        watcher.computed(experiment, name, record)
+    for name, record, known in experiments.compute(experiment, results, rows):
+        watcher.computed(experiment, name, record, known)
 
 
 class _Watcher:
@@ -90,6 +94,7 @@ class _Watcher:
         self._console = Console(highlight=False)
         self._live = Live(console=self._console, refresh_per_second=2, transient=True)
         self._told = time.monotonic()
+        self._known, self._new = 0, 0
 
     def __enter__(self) -> _Watcher:
         if self._console.is_terminal:
@@ -100,16 +105,29 @@ class _Watcher:
         if self._console.is_terminal:
             self._live.stop()
 
-    def computed(self, experiment: Experiment, name: str, record: Record) -> None:
-        """Say what an analysis found."""
-        self._say(f"{experiment.name}/{name}: {_compared(experiment, name, record)}")
+    def computed(self, experiment: Experiment, name: str, record: Record, known: bool) -> None:
+        """Say what an analysis found, now or before."""
+        self._count(known)
+        before = "done before, " if known else ""
+        self._say(f"{experiment.name}/{name}: {before}{_compared(experiment, name, record)}")
+
+    def ended(self, results: Path) -> None:
+        """Say how to run again what was only looked up."""
+        if self._known and not self._new:
+            self._say(f"All of it is in {results} already. To run it again give other folders: --results and --work.")
+
+    def _count(self, known: bool) -> None:
+        self._known += known
+        self._new += not known
 
     def skipped(self, run: Planned, record: Record) -> None:
         """Say what is known already."""
+        self._count(known=True)
         self._say(f"{run.label}: done before, {_compared(run.experiment, run.row_name, record)}")
 
     def started(self, run: Planned, resumed: bool) -> None:
         """Say what begins."""
+        self._count(known=False)
         self._say(f"{run.label}: {'goes on' if resumed else 'begins'}")
 
     def waiting(self, running: Mapping[str, Path]) -> None:
@@ -145,8 +163,11 @@ class _JSONWatcher(_Watcher):
     def __exit__(self, *error: object) -> None:
         pass
 
-    def computed(self, experiment: Experiment, name: str, record: Record) -> None:
-        self._event("computed", f"{experiment.name}/{name}", record)
+    def computed(self, experiment: Experiment, name: str, record: Record, known: bool) -> None:
+        self._event("skipped" if known else "computed", f"{experiment.name}/{name}", record)
+
+    def ended(self, results: Path) -> None:
+        pass
 
     def skipped(self, run: Planned, record: Record) -> None:
         self._event("skipped", run.label, record)

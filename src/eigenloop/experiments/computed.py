@@ -10,16 +10,25 @@ from typing import Any
 
 from eigenloop import analysis
 from eigenloop.experiments import records
-from eigenloop.experiments.plan import chosen
+from eigenloop.experiments.plan import chosen, short_hash
 from eigenloop.experiments.records import Record
 from eigenloop.experiments.schema import Experiment, is_number
 from eigenloop.training import ConfigError, machine
 
 
-def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -> list[tuple[str, Record]]:
-    """Do the analysis of an experiment once and write every row's number down; return rows and records."""
+def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -> list[tuple[str, Record, bool]]:
+    """Do the analysis of an experiment once and write every row's number down, unless all are there already.
+
+    Returns rows and records, and whether a record was there.
+    """
     assert experiment.analysis is not None
     rows = chosen(experiment, only)
+    config = {"analysis": {"name": experiment.analysis.name, **experiment.analysis.options}}
+    hashed = short_hash(config)
+    known = {name: _known(results, experiment, name, hashed) for name in rows}
+    there = [(name, record, True) for name, record in known.items() if record is not None]
+    if len(there) == len(rows):
+        return there
     function = getattr(analysis, experiment.analysis.name)
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     began = time.monotonic()
@@ -36,8 +45,8 @@ def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -
             value=value_at(numbers, row.value, f"{experiment.name}, row {name}"),
             status="computed",
             complete=True,
-            config={"analysis": {"name": experiment.analysis.name, **experiment.analysis.options}},
-            config_hash="",
+            config=config,
+            config_hash=hashed,
             commit=machine.commit(),
             seconds=seconds,
             started=started,
@@ -45,8 +54,13 @@ def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -
             machine=machine.machine(),
         )
         records.keep(results, experiment, name, record)
-        found.append((name, record))
+        found.append((name, record, False))
     return found
+
+
+def _known(results: Path, experiment: Experiment, name: str, hashed: str) -> Record | None:
+    stored = records.read(results, experiment.name, name)
+    return next((r for r in stored if r.status == "computed" and r.config_hash == hashed), None)
 
 
 def value_at(numbers: Any, path: Sequence[str | int], where: str) -> float:

@@ -41,8 +41,10 @@ def parsed(content: Any, name: str) -> Experiment:
     """Check the content of a file."""
     if not isinstance(content, dict):
         raise ConfigError(f"experiment {name} is not a mapping")
+    if "name" in content:
+        raise ConfigError(f"experiment {name} is called as its file is: leave name out")
     try:
-        return Experiment(**{"name": name, **content})
+        return Experiment.model_validate({"name": name, **content})
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

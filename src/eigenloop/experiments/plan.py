@@ -84,7 +84,7 @@ def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = 
     found = [
         _planned(experiment, name, budget, seed)
         for name, row in rows.items()
-        for seed in _budget(experiment, row, budget).seeds
+        for seed in _seeds(experiment, row, budget)
     ]
     rank = {name: i for i, name in enumerate(experiment.rows)}
     return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
@@ -105,8 +105,9 @@ def chosen(experiment: Experiment, only: Collection[str]) -> dict[str, Row]:
     return {name: row for name, row in experiment.rows.items() if not only or name in only}
 
 
-def _budget(experiment: Experiment, row: Row, budget: BudgetName) -> Budget:
-    return row.budgets.get(budget) or experiment.budgets.get(budget) or Budget()
+def _seeds(experiment: Experiment, row: Row, budget: BudgetName) -> tuple[int, ...]:
+    given = (budgets.get(budget, Budget()).seeds for budgets in (row.budgets, experiment.budgets))
+    return next((seeds for seeds in given if seeds is not None), (0,))
 
 
 def _settings(experiment: Experiment, row: Row, budget: BudgetName, seed: int) -> Settings:
@@ -129,4 +130,9 @@ def config_hash(config: Config) -> str:
     content = config.as_dict()
     for section, key in _BESIDE_THE_POINT:
         content[section].pop(key, None)
+    return short_hash(content)
+
+
+def short_hash(content: object) -> str:
+    """Return twelve digits that stand for settings."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]

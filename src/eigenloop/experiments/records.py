@@ -69,7 +69,9 @@ def read(results: Path, experiment: str, row: str) -> list[Record]:
         return [Record(**run) for run in content["runs"]]
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, TypeError, KeyError, ValidationError) as error:
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, TypeError, KeyError, ValidationError) as error:
         raise RunError(f"{path} is damaged ({type(error).__name__}): restore it, or delete it and run again") from error
 
 
@@ -78,9 +80,17 @@ def keep(results: Path, experiment: Experiment, row: str, record: Record) -> Non
     others = [r for r in read(results, experiment.name, row) if (r.budget, r.seed) != (record.budget, record.seed)]
     runs = sorted([*others, record], key=lambda r: (BUDGETS.index(r.budget), r.seed))
     path = path_of(results, experiment.name, row)
-    path.parent.mkdir(parents=True, exist_ok=True)
     content = {"experiment": experiment.name, "row": row, "runs": [run.model_dump(mode="json") for run in runs]}
-    atomic.write_text(path, _written(finite(content)))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        atomic.write_text(path, _written(finite(content)))
+    except OSError as error:
+        raise unwritable(path.parent, error) from error
+
+
+def unwritable(folder: Path, error: OSError) -> RunError:
+    """Return what to say of a folder that refuses."""
+    return RunError(f"the folder {folder} cannot be written: {error.strerror or error}")
 
 
 def _written(content: dict[str, Any]) -> str:

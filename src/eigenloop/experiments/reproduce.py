@@ -63,6 +63,10 @@ def reproduce(
     itself first. Tasks that make their own data do not look at `data_dir`.
     """
     waiting = [run for run in runs if not _done(run, results, watcher)]
+    try:
+        results.mkdir(parents=True, exist_ok=True)  # rather refused now than after hours of training
+    except OSError as error:
+        raise records.unwritable(results, error) from error
     if jobs == 0:
         done = [_here(run, results, work, watcher, _for_task(run, data_dir)) for run in waiting]
         return all(done)
@@ -75,7 +79,11 @@ def reproduce(
                     raise KeyboardInterrupt
                 while len(running) < jobs and (run := _ready(waiting, running)) is not None:
                     waiting.remove(run)
-                    running.append(_start(run, work, watcher, _for_task(run, data_dir)))
+                    try:
+                        running.append(_start(run, work, watcher, _for_task(run, data_dir)))
+                    except RunError as error:
+                        watcher.finished(run, None, str(error))
+                        good = False
                 ended = [r for r in running if r.process.poll() is not None]
                 for job in ended:
                     running.remove(job)
@@ -131,9 +139,9 @@ def _done(run: Planned, results: Path, watcher: Watcher) -> bool:
 
 def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: Path | None) -> bool:
     """Train in this process."""
-    folder, resumed = _place(run, work)
-    watcher.started(run, resumed)
     try:
+        folder, resumed = _place(run, work)
+        watcher.started(run, resumed)
         if resumed:
             summary = resume(folder, {} if data_dir is None else {"task": {"data_dir": str(data_dir)}})
         else:
@@ -174,7 +182,7 @@ def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) ->
         atomic.write_text(settings, run.training.config().as_yaml())
         log = (folder.parent / f"{folder.name}.log").open("ab")
     except OSError as error:
-        raise RunError(f"the folder {folder.parent} cannot be written: {error.strerror or error}") from error
+        raise records.unwritable(folder.parent, error) from error
     arguments = ["--resume"] if resumed else ["--config", str(settings)]
     if data_dir is not None:
         arguments += ["--data-dir", str(data_dir)]
@@ -197,9 +205,10 @@ def _one_thread(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _same_settings(run: Planned, folder: Path) -> bool:
-    if not (folder / "config.yaml").is_file():
+    try:
+        return config_hash(RunFolder(folder).stored()) == config_hash(run.training.config())
+    except (ConfigError, RunError):  # nothing there, or nothing that can be read
         return False
-    return config_hash(RunFolder(folder).stored()) == config_hash(run.training.config())
 
 
 def _end(job: _Running, results: Path, watcher: Watcher) -> bool:

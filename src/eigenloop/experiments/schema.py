@@ -6,7 +6,7 @@ import math
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from eigenloop.training.published import SECTIONS
 
@@ -33,6 +33,11 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
+def _listed(names: object) -> object:
+    """Take one name for a list of one."""
+    return (names,) if isinstance(names, str) else names
+
+
 class Claim(_Strict):
     """What a paper says in words of a row, as something that a number can hold or not."""
 
@@ -40,12 +45,12 @@ class Claim(_Strict):
     """Our number is below this."""
     above: float | None = None
     """Our number is above this."""
-    below_row: str | None = None
-    """Our number is below that of another row of the experiment."""
+    below_row: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    """Our number is below that of another row of the experiment, or of each of several."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Claim:
-        if sum(part is not None for part in (self.below, self.above, self.below_row)) != 1:
+        if sum((self.below is not None, self.above is not None, bool(self.below_row))) != 1:
             raise ValueError("a claim says one thing: below, above or below_row")
         return self
 
@@ -55,8 +60,15 @@ class Budget(_Strict):
 
     settings: Settings = Field(default_factory=dict)
     """Sections of settings that win over the row's."""
-    seeds: tuple[int, ...] = (0,)
-    """One run for each."""
+    seeds: tuple[int, ...] | None = None
+    """One run for each; of a row the experiment's if left out, and there seed 0."""
+
+    @field_validator("seeds")
+    @classmethod
+    def _seeds_differ(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if seeds is not None and len(set(seeds)) < len(seeds):
+            raise ValueError(f"seeds {', '.join(map(str, seeds))} are not different ones")
+        return seeds
 
 
 class Row(_Strict):
@@ -66,6 +78,8 @@ class Row(_Strict):
     """How the paper calls it."""
     published: float | None = None
     """Its number, in the unit of `measure`; left out where the paper has a picture only."""
+    digits: Annotated[int, Field(ge=1, le=8)] | None = None
+    """How many of the number's digits count, where it ends in zeros."""
     said: str | None = None
     """What the paper says of it in words."""
     claim: Claim | None = None
@@ -144,8 +158,9 @@ class Experiment(_Strict):
                 raise ValueError(f"row {name} does not say where its number stands: give value")
             if self.analysis is None and row.value is not None:
                 raise ValueError(f"row {name} has a value, which is for an analysis")
-            if row.claim is not None and row.claim.below_row is not None and row.claim.below_row not in self.rows:
-                raise ValueError(f"row {name} is compared with {row.claim.below_row!r}, which is no row")
+            for other in row.claim.below_row if row.claim is not None else ():
+                if other not in self.rows or other == name:
+                    raise ValueError(f"row {name} is compared with {other!r}, which is no other row")
             if row.trained_as is not None:
                 self._can_be_measured_again(name, row, row.trained_as)
             if row.published is None and row.said is None:

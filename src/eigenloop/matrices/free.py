@@ -14,8 +14,8 @@ class Free(Matrix):
 
     Args:
         n: size.
-        init: ``"torch"`` (U(-1/sqrt n, 1/sqrt n)), ``"glorot"``, ``"haar"``, ``"cayley"``, ``"henaff"``,
-            ``"identity"``, or the matrix itself.
+        init: ``"torch"`` (U(-1/sqrt n, 1/sqrt n)), ``"glorot"``, ``"haar"``, ``"rotation"`` (Haar, determinant 1),
+            ``"cayley"``, ``"henaff"``, ``"identity"``, or the matrix itself.
         generator: for reproducible draws.
         dtype: real or complex; a complex W gives a complex state.
 

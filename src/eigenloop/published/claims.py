@@ -3,18 +3,20 @@
 Note [When a claim is decided]
     Only runs that went to their planned end decide, with one exception: a number that can only fall while training
     goes on, and that is below a bound already, stays below it. A run that is shorter than the paper's and has not
-    come below a bound says nothing about a longer one, and one on another task nothing about a bound. Two rows are
-    compared at the largest budget that both have, so at the same length; either answer is shown with that length. A
-    run that diverged is not below anything, and is no evidence that a row stays above something either. Of several
-    seeds the mean decides, and where they do not agree that is said.
+    come below a bound says nothing about a longer one; if the claim is that it stays above, it holds so far. A run on
+    another task says nothing about a bound. Two rows are compared at the largest budget that both have, if that trains
+    them equally long and in the paper's sizes; where it is shorter than the paper's training, the answer is the one so
+    far. A run that diverged is not below anything, and is no evidence that a row stays above something either. Of
+    several seeds the mean decides, and where they do not agree that is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from eigenloop.experiments.schema import Claim
 from eigenloop.published.outcomes import COUNTING, Outcome
 from eigenloop.published.plans import Change
 from eigenloop.published.table import Line, Sheet
@@ -31,6 +33,7 @@ class Finding:
         other: the row that it is compared with, and `other_outcome` that one's runs.
         because: why it is not decided, or what else decided it than the numbers; empty where they speak for
             themselves.
+        provisional: a training of the paper's length may come to another answer.
     """
 
     line: Line
@@ -39,6 +42,7 @@ class Finding:
     other: Line | None = None
     other_outcome: Outcome | None = None
     because: str = ""
+    provisional: bool = False
 
     @property
     def untouched(self) -> bool:
@@ -57,15 +61,19 @@ class Finding:
 
 
 def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
-    """Judge every claim, in the order of the rows."""
-    return tuple(_judged(line, sheet) for sheet in sheets for line in sheet.lines if line.row.claim is not None)
+    """Judge every claim, in the order of the rows; one that names several rows is one for each."""
+    found: list[Finding] = []
+    for sheet in sheets:
+        for line in sheet.lines:
+            claim = line.row.claim
+            if claim is not None and claim.below_row:
+                found += [_compared(line, sheet.line(other)) for other in claim.below_row]
+            elif claim is not None:
+                found.append(_judged(line, claim))
+    return tuple(found)
 
 
-def _judged(line: Line, sheet: Sheet) -> Finding:
-    claim = line.row.claim
-    assert claim is not None
-    if claim.below_row is not None:
-        return _compared(line, sheet.line(claim.below_row))
+def _judged(line: Line, claim: Claim) -> Finding:
     outcome = line.outcome
     verdict: Verdict
     if outcome is None:
@@ -77,7 +85,10 @@ def _judged(line: Line, sheet: Sheet) -> Finding:
     else:
         assert claim.above is not None
         verdict, because = _above(line, outcome, line.bound(claim.above))
-    return Finding(line, verdict, outcome, because=because)
+    # What stays away from a bound that training moves it to may reach it later.
+    away = (claim.above is not None) != line.experiment.higher_is_better
+    provisional = verdict == "yes" and away and outcome.shorter
+    return Finding(line, verdict, outcome, because=because, provisional=provisional)
 
 
 def _below(line: Line, outcome: Outcome, bound: float) -> tuple[Verdict, str]:
@@ -125,18 +136,42 @@ def _compared(line: Line, other: Line) -> Finding:
             because = "the two rows have no budget in common"
         return Finding(line, "undecided", line.outcome, other, other.outcome, because)
     ours, theirs = line.outcomes[common], other.outcomes[common]
-    verdict: Verdict
+    verdict: Verdict = "undecided"
+    shorter = ours.shorter or theirs.shorter
+    sizes = _distinct(change for outcome in (ours, theirs) for change in outcome.other_size)
     if ours.status == "diverged" or ours.mean is None:
         verdict, because = "no", "training diverged"
     elif theirs.status == "diverged" or theirs.mean is None:
-        verdict, because = "undecided", f"{other.row.label} diverged"
+        because = f"{other.row.label} diverged"
     elif ours.diverged or theirs.diverged:
-        verdict, because = "undecided", _some_diverged(ours if ours.diverged else theirs)
+        because = _some_diverged(ours if ours.diverged else theirs)
+    elif shorter and not _equally_long(ours, theirs):
+        because = "one was trained longer than the other"
+    elif sizes:
+        because = f"networks of another size than the paper's: {_written(sizes)}"
     else:
         verdict = "yes" if ours.mean < theirs.mean else "no"
-        changes = {str(change): change for change in (*ours.other_task, *theirs.other_task)}
-        because = f"on another task than the paper's: {_written(tuple(changes.values()))}" if changes else ""
-    return Finding(line, verdict, ours, other, theirs, because)
+        tasks = _distinct(change for outcome in (ours, theirs) for change in outcome.other_task)
+        parts = [f"on another task than the paper's: {_written(tasks)}"] if tasks else []
+        because = "; ".join([*parts, *_seeds_disagree(ours, theirs)])
+    return Finding(line, verdict, ours, other, theirs, because, provisional=shorter and verdict != "undecided")
+
+
+def _equally_long(ours: Outcome, theirs: Outcome) -> bool:
+    lengths = [(o.progress.unit, o.progress.planned) for o in (ours, theirs) if o.progress is not None]
+    return len(set(lengths)) <= 1
+
+
+def _seeds_disagree(ours: Outcome, theirs: Outcome) -> list[str]:
+    """Say with how many of the seeds that both have the first is below the second, unless with all or none."""
+    values, others = ({run.seed: run.value for run in one.runs if run.value is not None} for one in (ours, theirs))
+    seeds = values.keys() & others.keys()
+    count = sum(values[seed] < others[seed] for seed in seeds)
+    return [f"below it with {count} of {len(seeds)} seeds"] if 0 < count < len(seeds) else []
+
+
+def _distinct(changes: Iterable[Change]) -> tuple[Change, ...]:
+    return tuple({str(change): change for change in changes}.values())
 
 
 def _settled(line: Line, budget: str) -> bool:

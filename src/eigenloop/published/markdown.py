@@ -11,12 +11,14 @@ from eigenloop.published.papers import PAPERS, Paper
 from eigenloop.published.table import Line, Sheet
 
 _INTRODUCTION = """\
-Every table and figure of four papers, row by row: the published number, ours beside it, and the command that makes it
-again. A row is filled in by an analysis, or by runs at budget `hour` (what two cores do in about an hour) or `full`
-(the paper's own size). The largest budget that was run is shown, with how far it came of the paper's length. The
+The results of four papers, table by table and figure by figure: the published number, ours beside it, and the command
+that makes it. A row is filled in by an analysis, or by runs at budget `hour` (what two cores do in an hour or a few) or
+`full` (the paper's own size). The largest budget that was run is shown, with how far it came of the paper's length. The
 ratio is ours over published. Means over several seeds have their standard deviation beside them. Settings, seeds,
 curves, versions and the machine of every run are in `results/EXPERIMENT/ROW.json`; curves are drawn in
-`docs/results.html`."""
+`docs/results.html`. A command looks a row up that `results` holds; with `--results` and `--work` for other folders it
+runs it again. Figures of what a network has learned, not of how well it does, are drawn by `eigenloop analyse`
+(docs/analysis.md)."""
 _COLUMNS = ("row", "published", "ours", "ratio", "budget", "length", "seeds", "command")
 _NUMBERS = ("published", "ours", "ratio")
 
@@ -81,7 +83,7 @@ def _claims(found: Sequence[Finding]) -> str:
 
 
 def _verdict(finding: Finding) -> str:
-    written = wording.VERDICTS[finding.verdict]
+    written = wording.verdict(finding)
     return written if finding.verdict == "undecided" else f"**{written}**"
 
 

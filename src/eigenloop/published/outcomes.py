@@ -20,6 +20,8 @@ from eigenloop.published.plans import Change, Plan
 #: Budgets that fill a row in, the one that is preferred first.
 COUNTING: tuple[BudgetName, ...] = ("full", "hour")
 
+_SIZES = ("model.hidden_size", "model.num_layers", "model.short")
+
 Status = Literal["computed", "complete", "unfinished", "diverged"]
 
 
@@ -79,6 +81,11 @@ class Outcome:
     def other_task(self) -> tuple[Change, ...]:
         """What makes the task another one than the paper's."""
         return tuple(change for change in self.changed if change.key.startswith("task."))
+
+    @property
+    def other_size(self) -> tuple[Change, ...]:
+        """What makes the network a larger or smaller one than the paper's."""
+        return tuple(change for change in self.changed if change.key in _SIZES)
 
     @property
     def baseline(self) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from eigenloop.experiments import Experiment, Record, planned
-from eigenloop.experiments.plan import config_hash
+from eigenloop.experiments.plan import config_hash, short_hash
 from eigenloop.experiments.schema import BudgetName
 from eigenloop.report import names
 
@@ -42,12 +42,14 @@ class Plan:
     Attributes:
         budgets: those that run it; none for an analysis, and for a number that a paper only quotes.
         settings: at budget full, the paper's size, by section; empty where it is not run.
+        splits: the parts of the task that are measured.
     """
 
     experiment: Experiment
     row: str
     budgets: tuple[BudgetName, ...]
     settings: Mapping[str, Mapping[str, Any]]
+    splits: tuple[str, ...] = ()
 
     @property
     def steps(self) -> int | None:
@@ -72,8 +74,7 @@ class Plan:
         """Whether a run was made with other settings than its row has now."""
         analysis = self.experiment.analysis
         if analysis is not None:
-            now = {"name": analysis.name, **analysis.options}
-            return run.config.get("analysis", now) != json.loads(json.dumps(now))
+            return run.config_hash != short_hash({"analysis": {"name": analysis.name, **analysis.options}})
         return any(
             config_hash(plan.config()) != run.config_hash
             for plan in planned(self.experiment, run.budget, [self.row])
@@ -87,8 +88,10 @@ def plan_of(experiment: Experiment, row: str) -> Plan:
         return Plan(experiment, row, (), {})
     runs = {budget: found for budget in _BUDGETS if (found := planned(experiment, budget, [row]))}
     largest = next((runs[budget][0] for budget in _BUDGETS if budget in runs), None)
-    settings = {} if largest is None else json.loads(json.dumps(largest.config().as_dict()))
-    return Plan(experiment, row, tuple(runs), settings)
+    if largest is None:
+        return Plan(experiment, row, tuple(runs), {})
+    config = largest.config()
+    return Plan(experiment, row, tuple(runs), json.loads(json.dumps(config.as_dict())), tuple(config.task.splits))
 
 
 def _flat(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

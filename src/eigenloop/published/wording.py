@@ -12,7 +12,7 @@ from eigenloop.report import names
 
 MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"
-VERDICTS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided yet"}
+_VERDICTS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided yet"}
 MEASURES = {
     "test": "on the test part, with the network that was best on the validation part",
     "best": "on the validation part, at its best",
@@ -20,6 +20,7 @@ MEASURES = {
     "lowest-train": "on training batches, averaged between two lines of metrics, at its lowest",
     "final-train": "on training batches, averaged between two lines of metrics, at the end",
 }
+_UNCHOSEN = "on the test part at the end, since there is no validation part to choose by"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -56,13 +57,13 @@ def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
     return f"({pair})e{exponent}" if exponent else pair
 
 
-def printed(value: float) -> str:
-    """Write a published number with the digits that it has, five at most.
+def printed(value: float, digits: int | None = None) -> str:
+    """Write a published number with the digits that it has, five at most, or with those that are said to count.
 
-    >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5)
-    ('1.022e-5', '5.19', '0.16295', '77', '2e-5')
+    >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5), printed(1.4, 3)
+    ('1.022e-5', '5.19', '0.16295', '77', '2e-5', '1.40')
     """
-    return number(value, digits_of(value))
+    return number(value, digits or digits_of(value))
 
 
 def digits_of(value: float) -> int:
@@ -74,7 +75,7 @@ def digits_of(value: float) -> int:
 def published(line: Line) -> str:
     """Write what the paper has: its number, or its words."""
     if line.published is not None:
-        return printed(line.published) + _unit(line)
+        return printed(line.published, line.row.digits) + _unit(line)
     return line.row.said or MISSING
 
 
@@ -185,6 +186,11 @@ def remarks(line: Line) -> list[str]:
     return found
 
 
+def verdict(finding: Finding) -> str:
+    """Write whether a claim holds; "so far" where training was shorter than the paper's."""
+    return _VERDICTS[finding.verdict] + (", so far" if finding.provisional else "")
+
+
 def statement(finding: Finding) -> str:
     """Write what is claimed, without its row."""
     line, claim = finding.line, finding.line.row.claim
@@ -210,8 +216,9 @@ def evidence(finding: Finding) -> str:
         parts += [sides[0][1]] if sides[0][1] != MISSING else []
     else:
         parts = [" against ".join(f"{found} ({came})" for found, came in sides)]
-    if len(finding.outcome.runs) > 1:
-        parts.append(f"{len(finding.outcome.runs)} seeds")
+    if finding.outcome.status != "computed":
+        count = len(finding.outcome.runs)
+        parts.append(f"{count} seed{'s' * (count != 1)}")
     return "; ".join([", ".join(parts), *([finding.because] if finding.because else [])])
 
 
@@ -221,7 +228,11 @@ def measured(sheet: Sheet) -> str:
     if sheet.experiment.analysis is not None:
         metrics = ", ".join(dict.fromkeys(names.quantity(metric) for metric, _ in kinds))
         return f"{metrics}, computed by eigenloop analyse {sheet.experiment.analysis.name}"
-    written = "; ".join(f"{names.quantity(metric)} {MEASURES[measure]}" for metric, measure in kinds)
+    chosen = all("valid" in line.plan.splits for line in sheet.lines if line.plan.splits)
+    written = "; ".join(
+        f"{names.quantity(metric)} {MEASURES[measure] if chosen or measure != 'test' else _UNCHOSEN}"
+        for metric, measure in kinds
+    )
     return f"{written}; {'higher' if sheet.experiment.higher_is_better else 'lower'} is better"
 
 

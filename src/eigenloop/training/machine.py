@@ -34,13 +34,13 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Return the commit of the library's checkout, with "+" if it was changed since; None outside of one."""
+    """Return the commit of the library's checkout, with "+" if the package was changed since; None outside of one."""
     here = Path(eigenloop.__file__).parent
     try:
         # A checkout of something else around an installed package says nothing about the package.
         _git(here, "ls-files", "--error-unmatch", "__init__.py")
         return _git(here, "rev-parse", "--short=12", "HEAD") + (
-            "+" if _git(here, "status", "--porcelain", "-uno") else ""
+            "+" if _git(here, "status", "--porcelain", "-uno", "--", ".") else ""
         )
     except (OSError, subprocess.SubprocessError):
         return None

@@ -11,6 +11,16 @@ import yaml
 class _Loader(yaml.SafeLoader):
     """yaml's safe loader, which takes 1e-3 for a number too; YAML 1.1 wants 1.0e-3."""
 
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse a key that stands twice, of which yaml would silently take the last."""
+        seen = set()
+        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
+            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+                seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
 
 class _Dumper(yaml.SafeDumper):
     """yaml's safe dumper, which quotes a text that the loader would take for a number."""
