@@ -232,7 +232,7 @@ def test_a_damaged_folder_stops_nothing_else(tmp_path: Path) -> None:
 def test_results_that_cannot_be_written_are_refused_before_training(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for results in (tmp_path / "file", tmp_path / "file" / "below"):
-        with pytest.raises(RunError, match="cannot be (read|written)"):
+        with pytest.raises(RunError, match=r"cannot be (read|written)"):
             reproduce(planned(experiment(), "smoke"), results, tmp_path / "work", Watcher(), jobs=0)
     assert not (tmp_path / "work").exists()
 
