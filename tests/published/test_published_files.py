@@ -228,3 +228,14 @@ def test_a_folder_that_is_not_there(
     monkeypatch.setattr(experiments, "names", list)
     assert call("report", "--published", "--results", str(tmp_path / "none")) == 1
     assert "there is no folder" in capsys.readouterr().err
+
+
+def test_the_page_counts_what_holds_and_what_holds_so_far(tmp_path: Path) -> None:
+    rows = {
+        "ours": made_up.ROWS["ours"] | {"claim": {"below_row": "gru"}},
+        "gru": made_up.ROWS["gru"] | {"claim": {"below": 3.0}},
+        "lstm": made_up.ROWS["gru"] | {"claim": {"above": 1.0}},
+    }
+    made_up.keep(tmp_path, made := made_up.experiment(rows=rows), ours=record(1.0), gru=record(2.0))
+    text = " ".join(read(page.render(compare([made], tmp_path))).text.split())
+    assert "1 hold, 1 hold so far, 1 are not decided yet. Not listed: 1 about rows that were not run." in text

@@ -133,6 +133,7 @@ def _name(finding: Finding) -> str:
 
 
 def _tally(claims: Sequence[Finding]) -> list[tuple[str, int]]:
-    verdicts = [claim.verdict for claim in claims]
-    words = {"yes": "hold", "no": "do not hold", "undecided": "not decided yet"}
-    return [(word, verdicts.count(name)) for name, word in words.items() if name in verdicts]
+    words = {"yes": "hold", "no": "do not hold", "undecided": "are not decided yet"}
+    said = [words[claim.verdict] + (" so far" if claim.provisional else "") for claim in claims]
+    order = [word + tail for word in words.values() for tail in ("", " so far")]
+    return [(word, said.count(word)) for word in order if word in said]
