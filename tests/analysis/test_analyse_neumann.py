@@ -1,4 +1,4 @@
-"""The carried inverse: against complex numbers, exact inverses, and the published code's own lines."""
+"""The carried inverse: against complex numbers and exact inverses, and what the published rule does to it."""
 
 import math
 from pathlib import Path

@@ -5,7 +5,9 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import scipy.linalg
 import torch
 from torch import Tensor
 from training.small import small
@@ -38,8 +40,15 @@ def test_theta_with_p_is_w(blocks: str) -> None:
 
 def test_angles_and_moduli_are_those_of_the_eigenvalues() -> None:
     form = trained_form(trained("exact"))
-    values = torch.cat((torch.polar(form.moduli, form.angles), torch.polar(form.moduli, -form.angles)))
+    values = torch.cat((torch.polar(form.gamma, form.angles), torch.polar(form.gamma, -form.angles)))
     assert far_apart(values, torch.linalg.eigvals(form.theta)) < 1e-10
+
+
+def test_with_the_papers_blocks_they_are_not_and_the_eigenvalues_are_known_all_the_same() -> None:
+    matrix = trained("paper")
+    form = trained_form(matrix)
+    assert far_apart(form.eigenvalues(), torch.linalg.eigvals(matrix().detach())) < 1e-7
+    assert (form.eigenvalues().abs().sort().values[::2] - form.gamma.sort().values).abs().max() > 0.01
 
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8])
@@ -51,7 +60,8 @@ def test_any_matrix_has_a_form(n: int) -> None:
     values = torch.linalg.eigvals(W)
     upper = values[values.imag >= 0]
     assert len(form.angles) == len(upper)
-    assert far_apart(torch.polar(form.moduli, form.angles), upper) < 1e-10
+    assert far_apart(torch.polar(form.gamma, form.angles), upper) < 1e-10
+    assert far_apart(form.eigenvalues(), values) < 1e-7
 
 
 def far_apart(some: Tensor, others: Tensor) -> float:
@@ -60,14 +70,21 @@ def far_apart(some: Tensor, others: Tensor) -> float:
     return float(torch.maximum(distance.amin(0).max(), distance.amin(1).max()))
 
 
-def test_non_normality_is_henricis_where_the_blocks_are_normal() -> None:
-    """||T||_F^2 = ||W||_F^2 - sum |lambda|^2."""
-    form = trained_form(trained("exact"))
-    square = form.theta.square().sum()
-    wanted = torch.sqrt((square - torch.linalg.eigvals(form.theta).abs().square().sum()) / square)
-    assert non_normality(form) == pytest.approx(float(wanted))
-    assert non_normality(trained_form(Schur(8))) == 0
-    assert non_normality(found_form(torch.linalg.qr(torch.randn(8, 8)).Q)) < 1e-6
+@pytest.mark.parametrize("blocks", ["paper", "exact"])
+def test_non_normality_is_the_triangle_of_the_complex_schur_form(blocks: str) -> None:
+    """||W||_F^2 - sum |lambda|^2 = ||strict triangle||_F^2, which LAPACK finds another way."""
+    matrix = trained(blocks)
+    R, _ = scipy.linalg.schur(matrix().detach().numpy(), output="complex")
+    wanted = np.linalg.norm(np.triu(R, 1)) / np.linalg.norm(R)
+    assert non_normality(trained_form(matrix)) == pytest.approx(float(wanted), rel=1e-6)
+    assert non_normality(found_form(matrix().detach())) == pytest.approx(float(wanted), rel=1e-6)
+
+
+def test_normal_matrices_have_none() -> None:
+    assert non_normality(trained_form(Schur(8, dtype=torch.float64))) < 1e-7
+    assert non_normality(found_form(torch.linalg.qr(torch.randn(8, 8)).Q)) < 1e-3  # the root of float32 rounding
+    assert non_normality(found_form(torch.tensor([[0.0, 1.0], [-0.01, 0.0]]))) > 0.9  # one block, far from normal
+    assert non_normality(found_form(torch.zeros(3, 3))) == 0
 
 
 def test_means_along_subdiagonals() -> None:
@@ -75,7 +92,7 @@ def test_means_along_subdiagonals() -> None:
     form = Form(theta, torch.eye(3).double(), torch.zeros(2), torch.ones(2), trained=False)
     assert form.subdiagonal_means().tolist() == pytest.approx([7 / 3, 3, 3])
     assert form.inside_blocks().tolist() == [True, False]
-    assert form.below_blocks().tolist() == [[0, 0, 0], [0, 0, 0], [-3, 4, 0]]
+    assert far_apart(form.eigenvalues(), torch.tensor([1 + 2j, 1 - 2j, 5])) < 1e-12
 
 
 def test_alignment_tells_one_angle_from_all() -> None:
@@ -86,9 +103,12 @@ def test_alignment_tells_one_angle_from_all() -> None:
 def test_of_runs(tmp_path: Path) -> None:
     for name in ("nnrnn", "rnn"):
         train(small(model={"name": name}), tmp_path / name)
-    result = analysis.schur([tmp_path / "nnrnn", tmp_path / "rnn", tmp_path / "nnrnn"])
-    first, second, third = result.numbers["runs"]
+    result = analysis.schur([tmp_path / name for name in ("nnrnn", "rnn", "nnrnn", "nnrnn")])
+    first, second, third, fourth = result.numbers["runs"]
+    assert len(result.figure.axes) == 4 * 4 + 4  # four pictures a run, and a bar of colours
+    assert fourth["run"] == "nnrnn on copying (nnrnn, 2)"
     assert (first["trained_in_this_form"], second["trained_in_this_form"]) == (True, False)
+    assert (first["mean_gamma"] is None, second["mean_gamma"] is None) == (False, True)
     assert third["run"] == "nnrnn on copying (nnrnn)"
     net, _, _ = load_run(tmp_path / "nnrnn")
     matrix = net.rnn.get_submodule("recurrent_l0")

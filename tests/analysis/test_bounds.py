@@ -18,6 +18,7 @@ from eigenloop.analysis.fisher import memory
 from eigenloop.analysis.theorems_gated import draw
 from eigenloop.analysis.theorems_simple import fisher_memory, power_entry
 from eigenloop.cli import main
+from eigenloop.training import ConfigError
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -67,6 +68,17 @@ def test_theorem_1_by_hand() -> None:
     assert step.jacobian().item() > alpha + beta
 
 
+def test_the_remainders_of_saturated_gates_by_hand() -> None:
+    """Gates 0.1 away from 1 and 0, H = 1/2, C = 1/4, ||U_u|| = 2, ||U_r|| = 3."""
+    one = torch.ones(1, 1, dtype=torch.float64)
+    step = theorems_gated.Step(
+        h=-one / 2, r=0.9 * one, u=0.1 * one, c=one / 4, slope=one, U_r=-3 * one[None], U_u=2 * one[None], U_c=one[None]
+    )
+    more = (1 / 2 + 1 / 4) * 2 + 1 / 2 * 3
+    assert theorems_gated._saturated([step], 2.0).item() == pytest.approx(2 + 0.1 * more)
+    assert theorems_gated._saturated([step], 1.0).item() == pytest.approx(1 + 0.1 * (1 + more))
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_what_holds_and_what_does_not(seed: int) -> None:
     found = {check.name: check for check in checks(1200, seed)}
@@ -78,7 +90,7 @@ def test_what_holds_and_what_does_not(seed: int) -> None:
         "NC-GRU corollary 3": "as printed, 2 or 1",
         "ENRNN theorem 3.1, states": "radius for the norm",
         "nnRNN proposition 1": "supplement, eq. 13",
-        "nnRNN proposition 2": "O(.) with constant 1",
+        "nnRNN proposition 2": "constant 1 in place of O(.)",
     }.items():
         assert found[name].violations(version) > 0
         assert found[name].tightest(version) > 1
@@ -104,7 +116,31 @@ def test_the_relu_jacobians_are_autograds() -> None:
     jacobian = torch.func.jacrev(states)(x)
     for tau in range(theorems_simple.LAGS + 1):
         torch.testing.assert_close(to_input[tau][0], jacobian[2 + tau, :, 2])
-    assert len(to_state) == theorems_simple.LAGS + 1
+
+    def later_states(h: Tensor) -> Tensor:
+        found = []
+        for x_t in x[3:]:
+            h = torch.relu(W[0] @ h + U[0] @ x_t + bias)
+            found.append(h)
+        return torch.stack(found)
+
+    jacobian = torch.func.jacrev(later_states)(states(x)[2])
+    torch.testing.assert_close(to_state[0][0], torch.eye(4, dtype=torch.float64))
+    for tau in range(1, theorems_simple.LAGS + 1):
+        torch.testing.assert_close(to_state[tau][0], jacobian[tau - 1])
+
+
+def test_a_bound_below_zero_is_the_worst_and_counted_apart() -> None:
+    measured, bound = torch.tensor([1.0, 2.0, 3.0, 0.0]), torch.tensor([2.0, 1.0, -1.0, -1.0])
+    check = Check("made up", "x", measured, {"one": bound})
+    assert check.beyond("one").tolist() == [False, True, True, True]
+    assert check.share("one").tolist() == [0.5, 2.0, torch.inf, 0.0]
+    assert (check.violations("one"), check.impossible("one"), check.tightest("one")) == (3, 1, 2.0)
+
+
+def test_one_draw_is_refused() -> None:
+    with pytest.raises(ConfigError, match="at least 2 draws"):
+        analysis.bounds(draws=1)
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 0.0), (1.05, 0.005), (0.9, 0.1)])

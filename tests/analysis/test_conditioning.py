@@ -1,6 +1,7 @@
 """QORNN's figure 1 and its bounds."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def test_bounds_are_held_and_can_be_broken() -> None:
 
 def test_ratios_of_what_is_not_a_matrix_of_full_rank() -> None:
     assert singular_ratio(torch.zeros(3, 3)) == 0.0
-    assert singular_ratio(torch.full((2, 2), float("nan"))) != singular_ratio(torch.eye(2))
+    assert math.isnan(singular_ratio(torch.full((2, 2), float("nan"))))
 
 
 def test_written_twice_the_same(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from eigenloop.analysis.sensitivity import (
     turned,
 )
 from eigenloop.cli import main
+from eigenloop.training import ConfigError
 
 
 @pytest.mark.parametrize("n", [5, 8, 12])
@@ -131,8 +132,26 @@ def test_distances_are_paired() -> None:
 
 def test_sizes_that_are_not_offered() -> None:
     for size in (8, 11):
-        with pytest.raises(ValueError, match="even and at least 10"):
+        with pytest.raises(ConfigError, match="even and at least 10"):
             sensitivity(size=size)
+
+
+def test_storing_a_non_normal_matrix_moves_its_eigenvalues() -> None:
+    """By about its condition times 2^-24: float32 already has what a decomposition in float32 is blamed for."""
+    W, values = non_normal(40, 2.0, seed=0)
+    assert np.abs(np.triu(W, 2)).max() > 0.05, "P is dense"
+    found = accuracy(W, values)
+    assert 1e3 * found.double < found.stored < 10 * found.single
+    assert found.stored < 2.0**-24 * found.worst_condition * np.linalg.norm(W)
+    orthogonal, on_the_circle = non_normal(40, 0.0, seed=0)
+    assert accuracy(orthogonal, on_the_circle).stored < 1e-6
+
+
+@pytest.mark.parametrize("size", ["11", "13"])
+def test_sizes_cost_a_sentence(size: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        main(["analyse", "sensitivity", "--size", size])
+    assert "use 1" in capsys.readouterr().err
 
 
 def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

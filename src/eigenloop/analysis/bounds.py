@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -13,9 +15,12 @@ from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.analysis.theorems_gated import corollary_1, corollary_2, corollary_3, theorem_1
 from eigenloop.analysis.theorems_simple import proposition_1, proposition_2, short_term
+from eigenloop.training import ConfigError
 
 #: Points of a statement that are drawn, and written.
 DRAWN, WRITTEN = 1000, 150
+#: Violations of a statement that are all drawn; of more, those among the points that are.
+ALL = 200
 
 
 def checks(draws: int, seed: int) -> list[Check]:
@@ -32,6 +37,8 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
         draws: of each statement.
         seed: of the draws.
     """
+    if draws < 2:
+        raise ConfigError(f"bounds are tried over at least 2 draws, got {draws}: give more")
     found = checks(draws, seed)
     rows = tuple(
         (check.name, version, len(check.measured), check.violations(version), check.tightest(version))
@@ -51,9 +58,20 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
         notes=(
             "tightest: the largest measured / bound (bound / measured of proposition 1, a lower bound); beyond 1 the "
             "statement is violated.",
+            *(
+                f"Not in it: {', '.join(below)}, where the upper bound is not even positive."
+                for below in _impossible(found)
+            ),
             "Corollaries 2 and 3 say 'about 2' and 'about 1'; printed, they are taken as 2 and 1.",
         ),
     )
+
+
+def _impossible(found: list[Check]) -> list[list[str]]:
+    """List the draws that no measured number could satisfy, by statement; nothing where there are none."""
+    counts = {f"{check.name}, {version}": check.impossible(version) for check in found for version in check.bounds}
+    said = [f"{count} draws of {name}" for name, count in counts.items() if count]
+    return [said] if said else []
 
 
 def _numbers(check: Check) -> dict[str, object]:
@@ -66,6 +84,7 @@ def _numbers(check: Check) -> dict[str, object]:
         "versions": {
             version: {
                 "violated": check.violations(version),
+                "not_positive": check.impossible(version),
                 "tightest": rounded(check.tightest(version)),
                 "median_share": rounded(float(check.share(version).median())),
                 "bound": rounded(bound[kept]),
@@ -84,19 +103,25 @@ def _drawn(found: list[Check]) -> Figure:
 
 
 def _draw(axis: Axes, check: Check) -> None:
-    kept = spread(len(check.measured), DRAWN)
     # The version that holds in our first colour, whatever stands beside it.
-    colours = {1: COLOURS[:1], 2: COLOURS[1::-1], 3: (COLOURS[1], COLOURS[5], COLOURS[0])}[len(check.bounds)]
-    shown = []
+    colours = {1: COLOURS[:1], 2: COLOURS[1::-1], 3: (COLOURS[1], COLOURS[2], COLOURS[0])}[len(check.bounds)]
+    shown, wrong = [], []
     for colour, (version, bound) in zip(colours, check.bounds.items(), strict=True):
-        x, y = bound[kept], check.measured[kept]
-        positive = (x > 0) & (y > 0)
-        shown.append(torch.stack((x[positive], y[positive])))
+        points, beyond = torch.stack((bound, check.measured)), check.beyond(version)
+        kept = torch.zeros_like(beyond)
+        kept[spread(len(beyond), DRAWN)] = True
+        if int(beyond.sum()) <= ALL:  # a few violations are all shown, and nothing is drawn over them
+            kept |= beyond
+        kept &= (points > 0).all(dim=0)
+        shown.append(points[:, kept])
+        wrong.append(points[:, kept & beyond])
         label = f"{version}: {check.violations(version)} violated"
-        axis.scatter(
-            x[positive].numpy(), y[positive].numpy(), s=5, lw=0, alpha=0.5, color=colour, label=label, rasterized=True
-        )
-    (left, low), (right, high) = _limits(torch.cat(shown, dim=1), check.lower)
+        dots: dict[str, Any] = {"lw": 0, "color": colour, "rasterized": True}
+        (x, y), (wrong_x, wrong_y) = points[:, kept & ~beyond].numpy(), wrong[-1].numpy()
+        axis.scatter(x, y, s=5, alpha=0.4, zorder=2, **dots)
+        axis.scatter(wrong_x, wrong_y, s=7, alpha=0.9, zorder=3, **dots)
+        axis.scatter([], [], s=5, label=label, **dots)
+    (left, low), (right, high) = _limits(torch.cat(shown, dim=1), torch.cat(wrong, dim=1), check.lower)
     # Room for the legend above the points.
     top = high * (high / low) ** (0.14 + 0.1 * len(check.bounds))
     both = (min(left, low), max(right, top))
@@ -119,8 +144,10 @@ def _draw(axis: Axes, check: Check) -> None:
     axis.legend(loc="upper left", markerscale=2.5, handletextpad=0.2, borderaxespad=0.1, **frame)
 
 
-def _limits(points: Tensor, lower: bool) -> tuple[list[float], list[float]]:
-    """Return the lowest and the highest (bound, measured) to show, without those that are far from their bound."""
+def _limits(points: Tensor, wrong: Tensor, lower: bool) -> tuple[list[float], list[float]]:
+    """Return the lowest and the highest (bound, measured) to show, without those far inside of their bound."""
     left, low = (torch.quantile(points, 0.005, dim=1) / 1.3).tolist()
+    if wrong.numel() and not lower:
+        left = min(left, float(wrong[0].min()) / 1.3)
     near = [max(left, low / 1e4), low] if lower else [left, max(low, left / 30)]
     return near, (points.amax(dim=1) * 1.3).tolist()

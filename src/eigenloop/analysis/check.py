@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 #: What rounding may add to a measured number before it counts as beyond its bound.
@@ -29,18 +30,29 @@ class Check:
     lower: bool = False
 
     def share(self, version: str) -> Tensor:
-        """Return measured / bound, or bound / measured of a lower one: at most 1 where the bound holds."""
+        """Return measured / bound, or bound / measured of a lower one: at most 1 where the bound holds.
+
+        It is infinite where something positive is to be below a bound that is not.
+        """
         bound = self.bounds[version]
-        return bound / self.measured if self.lower else self.measured / bound
+        if self.lower:
+            return bound / self.measured
+        return torch.where((bound <= 0) & (self.measured > 0), torch.inf, self.measured / bound)
+
+    def beyond(self, version: str) -> Tensor:
+        """Mask the draws beyond the bound."""
+        measured, bound = self.measured, self.bounds[version]
+        return measured < bound * (1 - ROUNDING) if self.lower else measured > bound + ROUNDING * bound.abs()
 
     def violations(self, version: str) -> int:
         """Count the draws beyond the bound."""
-        measured, bound = self.measured, self.bounds[version]
-        if self.lower:
-            return int((measured < bound * (1 - ROUNDING)).sum())
-        return int((measured > bound + ROUNDING * bound.abs()).sum())
+        return int(self.beyond(version).sum())
+
+    def impossible(self, version: str) -> int:
+        """Count the draws whose upper bound is not even positive, where what it bounds is."""
+        return int(self.share(version).isinf().sum())
 
     def tightest(self, version: str) -> float:
-        """Return the largest share: near 1 the bound says all there is to say, beyond 1 it is wrong."""
+        """Return the largest finite share: near 1 the bound says all there is to say, beyond 1 it is wrong."""
         share = self.share(version)
         return float(share[share.isfinite()].max())

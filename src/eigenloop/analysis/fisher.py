@@ -213,7 +213,6 @@ def fisher(size: int = SIZE) -> Result:
 def _drawn(found: dict[Row, Memory], rough: dict[Row, Doubles], size: int) -> Figure:
     with styled():
         figure, axes = panels(3, width=4.0)
-        figure.set_layout_engine("constrained", wspace=0.06)
         titles = ("d = 0: gone after n steps", "d = 0.2: remembered for longer", "d = 0.2: the error of doubles")
         for axis, title in zip(axes, titles, strict=True):
             axis.set(title=title, xlabel="k, steps ago", yscale="log", xlim=(0, size + size // 2))

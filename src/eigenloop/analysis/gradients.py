@@ -26,6 +26,7 @@ from eigenloop.readout import Model
 from eigenloop.tasks import Task
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training.evaluation import inputs_for
+from eigenloop.training.run_folder import RunFolder
 
 #: Steps shown unless told, as in the figures; and how many of them, at most, in a file.
 SHOWN, WRITTEN = 50, 60
@@ -131,6 +132,8 @@ def gradients(
         numbers={
             "model": config.network.name,
             "task": config.task.name,
+            "folder": run.as_posix(),
+            "commit": (RunFolder(run).read_json("summary.json") or {}).get("commit"),
             "checkpoint": step,
             "quantized": quantizer is not None,
             "steps": T,
@@ -141,7 +144,7 @@ def gradients(
             "input_norm": {p: [rounded(heat[p][i, kept[: k + 1]]) for k, i in enumerate(kept)] for p in parts},
         },
         table=Table(columns, rows),
-        figure=_drawn(heat, flow),
+        figure=_drawn(heat, flow, f"{config.network.name} on {config.task.name}, step {step}"),
         notes=(
             f"Means over {x.shape[1]} sequences; dh/dx is ||dh_(t+lag)/dx_t|| averaged over t, dh_T/dh is "
             "||dh_T/dh_(T-lag)||, each of the named part of the state.",
@@ -163,7 +166,7 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> Tenso
         return x if net.embedding is None else net._embedded(x)
 
 
-def _drawn(heat: dict[str, Tensor], flow: dict[str, Tensor]) -> Figure:
+def _drawn(heat: dict[str, Tensor], flow: dict[str, Tensor], title: str) -> Figure:
     T = len(next(iter(flow.values())))
     with styled():
         columns = 2 if len(heat) % 2 == 0 else 3
@@ -176,7 +179,7 @@ def _drawn(heat: dict[str, Tensor], flow: dict[str, Tensor]) -> Figure:
             axis.set(xlabel="input step $t$", ylabel=r"state step $\tau$")
             axis.set_title(f"$\\|dh_\\tau/dx_t\\|$, {_said(name)}")
             axis.grid(visible=False)
-            figure.colorbar(image, ax=axis, shrink=0.85)
+            figure.colorbar(image, ax=axis, shrink=0.85, label="norm")
         forget, back, *unused = axes[len(heat) :]
         for colour, name in zip(COLOURS * len(flow), flow, strict=False):
             lags = [value or torch.nan for value in by_lag(heat[name])]
@@ -192,6 +195,7 @@ def _drawn(heat: dict[str, Tensor], flow: dict[str, Tensor]) -> Figure:
             axis.set_ylim(min(low, high / 100), high * (3 if high / low < 100 else 1))
         for axis in unused:
             axis.set_axis_off()
+        figure.suptitle(title, fontsize=11)
     return figure
 
 

@@ -171,8 +171,9 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
             norm.semilogy(range(1, len(drift.step_norm) + 1), drift.step_norm, color=colour, lw=1, label=name)
         norm.axhline(1, color=COLOURS[1], lw=1, ls="--", label="the series converges below")
         norm.set(xlabel="step", ylabel=r"$\|Z\,\delta A\|_2$", title="The condition of the series")
-        norm.set_ylim(top=1e4)
-        norm.legend(loc="upper right")
+        # The three lines are far apart: between the last two there is room for their names.
+        norm.set_ylim(top=10)
+        norm.legend(loc="center right")
         for way in next(iter(seconds.values())):
             times = [1e3 * found[way] for found in seconds.values()]
             cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[way], label=way)
@@ -211,7 +212,7 @@ def _draw_losses(loss: Axes, distance: Axes, trainings: Trainings) -> None:
         loss.plot(places, mean, style, color=_COLOURS[way], label=way, zorder=3 if way == EXACT else 2)
         if way != EXACT:
             distance.semilogy(places, smoothed(loss_distance(done, trainings[EXACT])), color=_COLOURS[way], label=way)
-    loss.set(xlabel="step", ylabel="loss", title="Training on the parenthesis problem")
+    loss.set(xlabel="step", ylabel="loss", title="Training (how far apart: on the right)")
     loss.legend()
     distance.set(xlabel="step", ylabel="|loss - loss with exact inverse|", title="How far a training departs")
     low, high = distance.get_ylim()

@@ -2,11 +2,16 @@
 
 An nnRNN is trained in this form, so its Theta is read off its parameters. Any other real W has a Schur form too, which
 LAPACK finds; nnRNN's is then what it is compared with. That form is unique only up to the order of the eigenvalues, so
-of another model only the angles, the moduli and the size of T are W's own, not where in the triangle an entry stands.
+of another model only the eigenvalues and the departure from normality are W's own, not where in the triangle an entry
+stands.
+
+The paper's gamma and theta are parameters: since its T reaches into the 2 x 2 blocks (see `eigenloop.matrices.Schur`),
+the moduli and angles of the eigenvalues are others once T is not zero. Both are shown.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +32,7 @@ from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.layers import RNN
 from eigenloop.matrices import Schur
 from eigenloop.training import ConfigError, load_run
+from eigenloop.training.run_folder import RunFolder
 
 #: Bins of the histograms, sub-diagonals written to a file, and the smallest entry with a colour of its own.
 ANGLE_BINS, ENTRY_BINS, WRITTEN, FAINTEST = 24, 40, 200, 1e-4
@@ -39,15 +45,15 @@ class Form:
     Attributes:
         theta: Theta, (n, n).
         orthogonal: P, (n, n).
-        angles: of the eigenvalues, one for each block: in [0, 2 pi) as trained, or in [0, pi] as found.
-        moduli: gamma of each block as trained, or |lambda| as found.
+        angles: of each block: theta as trained, in [0, 2 pi), or that of the eigenvalue as found, in [0, pi].
+        gamma: of each block: as trained, or |lambda| as found.
         trained: whether Theta is what was trained.
     """
 
     theta: Tensor
     orthogonal: Tensor
     angles: Tensor
-    moduli: Tensor
+    gamma: Tensor
     trained: bool
 
     def inside_blocks(self) -> Tensor:
@@ -56,11 +62,14 @@ class Form:
             return torch.arange(len(self.theta) - 1) % 2 == 0
         return torch.diagonal(self.theta, 1) != 0
 
-    def below_blocks(self) -> Tensor:
-        """Return T without the entries inside of blocks: all that makes W non-normal, (n, n)."""
-        lower = torch.tril(self.theta, -1)
-        inside = torch.diag(self.inside_blocks(), -1)
-        return lower.masked_fill(inside, 0.0)
+    def eigenvalues(self) -> Tensor:
+        """Return those of the diagonal blocks, which are those of W: (n,)."""
+        found, row, inside = [], 0, [*self.inside_blocks().tolist(), False]
+        while row < len(self.theta):
+            size = 2 if inside[row] else 1
+            found.append(torch.linalg.eigvals(self.theta[row : row + size, row : row + size]))
+            row += size
+        return torch.cat(found)
 
     def subdiagonal_means(self) -> Tensor:
         """Return the mean |Theta| along the k-th sub-diagonal for k = 0..n-1: figure 3c."""
@@ -74,7 +83,7 @@ def trained_form(matrix: Schur) -> Form:
         theta=matrix.form().detach().cpu(),
         orthogonal=matrix.orthogonal.exact().detach().cpu(),
         angles=torch.remainder(matrix.theta.detach().double(), 2 * math.pi).cpu(),
-        moduli=matrix.gamma.detach().double().cpu(),
+        gamma=matrix.gamma.detach().double().cpu(),
         trained=True,
     )
 
@@ -87,7 +96,7 @@ def found_form(W: Tensor) -> Form:
         theta=torch.from_numpy(np.ascontiguousarray(upper.T)),
         orthogonal=torch.from_numpy(P),
         angles=values.angle(),
-        moduli=values.abs(),
+        gamma=values.abs(),
         trained=False,
     )
 
@@ -109,8 +118,9 @@ def alignment(angles: Tensor) -> float:
 
 
 def non_normality(form: Form) -> float:
-    """Return ||T||_F / ||W||_F without what stands inside of blocks: 0 for a normal matrix with normal blocks."""
-    return float(torch.linalg.matrix_norm(form.below_blocks()) / torch.linalg.matrix_norm(form.theta))
+    """Return Henrici's departure from normality over the size of W: sqrt(1 - sum |lambda|^2 / ||W||_F^2)."""
+    square = float(form.theta.square().sum())
+    return math.sqrt(max(0.0, 1 - float(form.eigenvalues().abs().square().sum()) / square)) if square > 0 else 0.0
 
 
 def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None = None) -> Result:
@@ -123,7 +133,8 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
     """
     if not runs:
         raise ConfigError("schur needs the folder of at least one run")
-    forms, rows, numbers, notes = {}, [], [], []
+    forms: list[tuple[str, Form]] = []
+    rows, numbers, notes = [], [], []
     for run in runs:
         net, config, step = load_run(run, which, data_dir=data_dir)
         name = f"{config.network.name} on {config.task.name}"
@@ -136,16 +147,21 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
         form = trained_form(matrix) if isinstance(matrix, Schur) else found_form(net.rnn.recurrent_matrix())
         if form.trained and net.rnn.quantizer is not None:
             notes.append(f"{name}: Theta is that of W before it is quantized.")
-        label = name if name not in forms else f"{name} ({run.name})"
-        forms[label] = form
-        numbers.append({"run": label, "checkpoint": step, **_numbers(form)})
-        inside = form.inside_blocks()
+        if net.rnn.num_layers > 1:
+            notes.append(f"{name}: the first of {net.rnn.num_layers} layers.")
+        label = _unused(name, run, [label for label, _ in forms])
+        forms.append((label, form))
+        made = (RunFolder(run).read_json("summary.json") or {}).get("commit")
+        numbers.append({"run": label, "folder": run.as_posix(), "commit": made, "checkpoint": step, **_numbers(form)})
+        inside, moduli = form.inside_blocks(), form.eigenvalues().abs()
         first = torch.diagonal(form.theta, -1).abs()
         rows.append(
             (
                 label,
                 len(form.theta),
-                float(form.moduli.mean()),
+                float(form.gamma.mean()) if form.trained else None,
+                float(moduli.mean()),
+                float(moduli.max()),
                 alignment(form.angles) if form.trained else None,
                 non_normality(form),
                 float(first[inside].mean()) if inside.any() else None,
@@ -153,8 +169,19 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
                 float(form.subdiagonal_means()[2:].mean()) if len(form.theta) > 2 else None,
             )
         )
-    columns = ("run", "n", "mean gamma", "alignment", "|T|/|W|", "in blocks", "1st sub-diag", "further below")
-    uniform = ", ".join(f"{math.sqrt(math.pi / (4 * len(form.angles))):.3f}" for form in forms.values())
+    columns = (
+        "run",
+        "n",
+        "mean gamma",
+        "mean |lambda|",
+        "max",
+        "alignment",
+        "non-normality",
+        "in blocks",
+        "1st sub-diag",
+        "further below",
+    )
+    uniform = ", ".join(f"{math.sqrt(math.pi / (4 * len(form.angles))):.3f}" for _, form in forms)
     return Result(
         name="schur",
         title="Learned Schur forms W = P Theta P^T",
@@ -162,11 +189,17 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
         table=Table(columns, tuple(rows)),
         figure=_drawn(forms),
         notes=(
-            f"alignment is |mean exp(i theta)|, about {uniform} for uniform angles; the last three columns are mean "
-            "|entries| of Theta.",
+            f"alignment is |mean exp(i theta)|, about {uniform} for uniform angles; non-normality is Henrici's, "
+            "sqrt(1 - sum |lambda|^2 / ||W||^2); the last three columns are mean |entries| of Theta.",
             *notes,
         ),
     )
+
+
+def _unused(name: str, run: Path, others: Sequence[str]) -> str:
+    """Name a run by its model and task, by its folder too where that is taken, by a number where that is."""
+    wanted = itertools.chain((name, f"{name} ({run.name})"), (f"{name} ({run.name}, {i})" for i in itertools.count(2)))
+    return next(label for label in wanted if label not in others)
 
 
 def _numbers(form: Form) -> dict[str, Any]:
@@ -175,11 +208,13 @@ def _numbers(form: Form) -> dict[str, Any]:
     return {
         "size": len(form.theta),
         "trained_in_this_form": form.trained,
-        "mean_gamma": rounded(float(form.moduli.mean())),
+        "mean_gamma": rounded(float(form.gamma.mean())) if form.trained else None,
+        "mean_modulus": rounded(float(form.eigenvalues().abs().mean())),
+        "largest_modulus": rounded(float(form.eigenvalues().abs().max())),
         "alignment": rounded(alignment(form.angles)) if form.trained else None,
         "non_normality": rounded(non_normality(form)),
         "angles": rounded(form.angles),
-        "gamma": rounded(form.moduli),
+        "gamma": rounded(form.gamma),
         "subdiagonals": kept,
         "mean_along_subdiagonal": rounded(means[kept]),
         "first_subdiagonal_in_blocks": rounded(first[inside]),
@@ -187,10 +222,10 @@ def _numbers(form: Form) -> dict[str, Any]:
     }
 
 
-def _drawn(forms: dict[str, Form]) -> Figure:
+def _drawn(forms: Sequence[tuple[str, Form]]) -> Figure:
     with styled():
-        figure, axes = panels(4, rows=len(forms), width=3.7, height=3.1)
-        for row, (label, form) in enumerate(forms.items()):
+        figure, axes = panels(4, rows=len(forms), width=3.8, height=3.1)
+        for row, (label, form) in enumerate(forms):
             image, angles, means, entries = axes[4 * row : 4 * row + 4]
             _draw_image(figure, image, form, label)
             _draw_angles(angles, form)
@@ -207,7 +242,8 @@ def _drawn(forms: dict[str, Form]) -> Figure:
 def _draw_image(figure: Figure, axis: Axes, form: Form, label: str) -> None:
     size = form.theta.abs()
     norm = LogNorm(FAINTEST, max(1.0, float(size.max())))
-    picture = axis.imshow(size.clamp(min=FAINTEST).numpy(), norm=norm, cmap="magma_r", interpolation="nearest")
+    shown = np.ma.masked_equal(size.numpy(), 0.0).clip(min=FAINTEST)  # what is 0 by construction stays white
+    picture = axis.imshow(shown, norm=norm, cmap="magma_r", interpolation="nearest")
     axis.grid(visible=False)
     axis.set(title=f"$|\\Theta|$, {label}", xlabel="column", ylabel="row")
     figure.colorbar(picture, ax=axis, shrink=0.85, extend="min")
@@ -219,9 +255,10 @@ def _draw_angles(axis: Axes, form: Form) -> None:
     axis.axhline(len(form.angles) / ANGLE_BINS, color="black", lw=0.8, ls="--", label="uniform")
     ticks = {0.0: "0", math.pi / 2: r"$\pi/2$", math.pi: r"$\pi$", 1.5 * math.pi: r"$3\pi/2$", 2 * math.pi: r"$2\pi$"}
     axis.set_xticks([tick for tick in ticks if tick <= whole], [ticks[tick] for tick in ticks if tick <= whole])
-    gamma = r"\gamma" if form.trained else r"|\lambda|"
-    axis.set(xlabel=r"angle $\theta_i$", ylabel="blocks", xlim=(0, whole))
-    axis.set_title(f"Angles; mean ${gamma}$ = {float(form.moduli.mean()):.3f}")
+    axis.set(xlabel=r"angle $\theta_i$" + (" as trained" if form.trained else ""), ylabel="blocks", xlim=(0, whole))
+    moduli = f"mean $|\\lambda|$ = {float(form.eigenvalues().abs().mean()):.3f}"
+    trained = rf"mean $\gamma$ = {float(form.gamma.mean()):.3f}, " if form.trained else "Angles; "
+    axis.set_title(trained + moduli)
     axis.margins(y=0.2)
     axis.legend(loc="upper right")
 
@@ -229,14 +266,12 @@ def _draw_angles(axis: Axes, form: Form) -> None:
 def _draw_entries(axis: Axes, form: Form) -> None:
     first, inside = torch.diagonal(form.theta, -1), form.inside_blocks()
     groups = {"in a block": first[inside], "between blocks": first[~inside]}
-    names = [name for name, entries in groups.items() if len(entries)]
-    axis.hist(
-        [groups[name].numpy() for name in names],
-        bins=ENTRY_BINS,
-        stacked=True,
-        color=[COLOURS[0] if name == "in a block" else COLOURS[1] for name in names],
-        label=names,
-    )
+    if len(first):
+        edges = np.linspace(float(first.min()) - 1e-9, float(first.max()) + 1e-9, ENTRY_BINS + 1).tolist()
+        for colour, (name, entries) in zip(COLOURS, groups.items(), strict=False):
+            if len(entries):
+                axis.hist(entries.numpy(), bins=edges, histtype="step", lw=1.3, color=colour, label=name)
     axis.set(xlabel=r"$\Theta_{i+1,i}$", ylabel="entries", title="The first sub-diagonal", yscale="log")
     axis.margins(y=0.25)
-    axis.legend()
+    if len(first):
+        axis.legend()

@@ -133,7 +133,7 @@ def _drawn(found: dict[tuple[float, float], Transient], size: int) -> Figure:
                 axis.fill_between(t, low, mean + deviation, color=colour, alpha=0.15, lw=0)
         for axis, title, name in (
             (left, "Across hidden units", r"standard deviation of the entries of $h_t$"),
-            (right, "The whole state", r"norm $\Vert h_t \Vert$"),
+            (right, r"The whole state (bands: $\pm$ one deviation over starts)", r"norm $\Vert h_t \Vert$"),
         ):
             axis.axvline(size, color="#888888", lw=0.8, ls=":")
             axis.text(1.02 * size, 0.94, r"$\Theta^n = 0$", transform=axis.get_xaxis_transform(), color="#666666")

@@ -21,7 +21,7 @@ app = typer.Typer(
 
 Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png and NAME.svg.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
-Seed = Annotated[int, typer.Option(help="Of the draws.")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
 Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
 Checkpoint = Annotated[str, typer.Option(help="best, last or a step.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")]
