@@ -112,7 +112,7 @@ def test_another_task_decides_no_bound(tmp_path: Path) -> None:
         ),
         ([record(1.0)], [], "undecided", "GRU is not run"),
         ([], [record(1.0)], "undecided", "NC-GRU is not run"),
-        ([record(1.0, **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
+        ([record(1.0, train_curve=[], **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
         ([record(1.0)], [record(2.0, budget="full")], "undecided", "the two rows have no budget in common"),
         # At the budget that both have:
         ([record(1.0), record(0.5, budget="full")], [record(0.7)], "no", ""),
@@ -127,6 +127,24 @@ def test_rows(tmp_path: Path, ours: list[Record], theirs: list[Record], verdict:
     assert (finding.verdict, finding.because) == (verdict, because)
     decided_early = verdict != "undecided" and finding.outcome is not None and finding.outcome.budget == "hour"
     assert finding.provisional == decided_early
+
+
+def test_cut_runs_are_compared_as_far_as_both_came(tmp_path: Path) -> None:
+    """At step 30 the first has reached 3 and the second 2; that the first goes on to 1 does not count."""
+    ours = record(1.0, train_curve=[(10, 5.0), (20, 3.0), (30, 4.0), (40, 1.0)], **UNFINISHED)
+    theirs = record(2.0, train_curve=[(10, 4.0), (20, None), (30, 2.0)], **UNFINISHED)
+    finding = compared(tmp_path / "1", [ours], [theirs])
+    assert (finding.verdict, finding.provisional) == ("no", True)
+    assert finding.because == "as far as both came, 30 steps: 3 against 2"
+    assert compared(tmp_path / "2", [theirs], [ours]).verdict == "yes"
+    assert compared(tmp_path / "3", [record(2.0, train_curve=theirs.train_curve)], [ours]).verdict == "yes"
+    for name, others in {
+        "seeds": [theirs, theirs.model_copy(update={"seed": 1})],
+        "length": [theirs.model_copy(update={"planned_steps": 7})],
+        "nothing": [theirs.model_copy(update={"train_curve": []})],
+        "budget": [theirs.model_copy(update={"budget": "full"})],
+    }.items():
+        assert compared(tmp_path / name, [ours], others).verdict == "undecided"
 
 
 def test_several_rows_are_several_claims(tmp_path: Path) -> None:
@@ -147,7 +165,7 @@ def test_evidence(tmp_path: Path) -> None:
     finding = compared(tmp_path / "1", [record(1.0)], [record(2.0)])
     assert wording.statement(finding) == "loss below that of GRU"
     assert wording.evidence(finding) == "1.00 against 2.00, 4,000 of 20,000 steps, 1 seed"
-    finding = compared(tmp_path / "2", [record(1.0, **UNFINISHED)], [record(2.0)])
+    finding = compared(tmp_path / "2", [record(1.0, train_curve=[], **UNFINISHED)], [record(2.0)])
     assert wording.evidence(finding) == (
         "1.00 (100 of 20,000 steps, unfinished) against 2.00 (4,000 of 20,000 steps), 1 seed; a run is unfinished"
     )

@@ -3,11 +3,12 @@
 Note [When a claim is decided]
     Only runs that went to their planned end decide, with one exception: a number that can only fall while training
     goes on, and that is below a bound already, stays below it. A run that is shorter than the paper's and has not
-    come below a bound says nothing about a longer one; if the claim is that it stays above, it holds so far. A run on
-    another task says nothing about a bound. Two rows are compared at the largest budget that both have, if that trains
-    them equally long and in the paper's sizes; where it is shorter than the paper's training, the answer is the one so
-    far. A run that diverged is not below anything, and is no evidence that a row stays above something either. Of
-    several seeds the mean decides, and where they do not agree that is said.
+    come below a bound says nothing about a longer one; if the claim is that it stays above, it holds so far. A run
+    on another task says nothing about a bound. Two rows are compared at the largest budget that both have, if that
+    trains them equally long and in the paper's sizes; where it is shorter than the paper's training, the answer is
+    the one so far. Of runs that were cut, the best numbers up to where both have been are compared. A run that
+    diverged is not below anything, and is no evidence that a row stays above something either. Of several seeds the
+    mean decides, and where they do not agree that is said.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from eigenloop.experiments import Record
 from eigenloop.experiments.schema import Claim
 from eigenloop.published.outcomes import COUNTING, Outcome
 from eigenloop.published.plans import Change
@@ -128,6 +130,8 @@ def _compared(line: Line, other: Line) -> Finding:
     common = next((budget for budget in COUNTING if _settled(line, budget) and _settled(other, budget)), None)
     if common is None:
         missing = next((each for each in (line, other) if each.outcome is None), None)
+        if (cut := _compared_as_far_as_both_came(line, other)) is not None:
+            return cut
         if missing is not None:
             because = f"{missing.row.label} is not run"
         elif any(each.outcome is not None and each.outcome.status == "unfinished" for each in (line, other)):
@@ -155,6 +159,30 @@ def _compared(line: Line, other: Line) -> Finding:
         parts = [f"on another task than the paper's: {_written(tasks)}"] if tasks else []
         because = "; ".join([*parts, *_seeds_disagree(ours, theirs)])
     return Finding(line, verdict, ours, other, theirs, because, provisional=shorter and verdict != "undecided")
+
+
+def _compared_as_far_as_both_came(line: Line, other: Line) -> Finding | None:
+    """Compare runs of one seed of which at least one was cut; None where they have nothing in common."""
+    budget = next((budget for budget in COUNTING if budget in line.outcomes and budget in other.outcomes), None)
+    if budget is None:
+        return None
+    ours, theirs = line.outcomes[budget], other.outcomes[budget]
+    comparable = _equally_long(ours, theirs) and not (ours.other_size or theirs.other_size)
+    if not comparable or "diverged" in (ours.status, theirs.status) or len(ours.runs) != 1 or len(theirs.runs) != 1:
+        return None
+    curves = [_curve(each, outcome.runs[0]) for each, outcome in ((line, ours), (other, theirs))]
+    steps = sorted(set(curves[0]) & set(curves[1]))
+    if not steps:
+        return None
+    best = max if line.experiment.higher_is_better else min
+    first, second = (best(curve[step] for step in curve if step <= steps[-1]) * line.scale for curve in curves)
+    because = f"as far as both came, {steps[-1]:,} steps: {first:.4g} against {second:.4g}"
+    return Finding(line, "yes" if first < second else "no", ours, other, theirs, because, provisional=True)
+
+
+def _curve(line: Line, run: Record) -> dict[int, float]:
+    points = run.train_curve if line.measure in ("lowest-train", "final-train") else run.curve
+    return {step: value for step, value in points if value is not None}
 
 
 def _equally_long(ours: Outcome, theirs: Outcome) -> bool:
