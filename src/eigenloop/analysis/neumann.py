@@ -171,9 +171,8 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
             norm.semilogy(range(1, len(drift.step_norm) + 1), drift.step_norm, color=colour, lw=1, label=name)
         norm.axhline(1, color=COLOURS[1], lw=1, ls="--", label="the series converges below")
         norm.set(xlabel="step", ylabel=r"$\|Z\,\delta A\|_2$", title="The condition of the series")
-        # The three lines are far apart: between the last two there is room for their names.
         norm.set_ylim(top=10)
-        norm.legend(loc="center right")
+        norm.legend(loc="upper right", bbox_to_anchor=(1.0, 0.84))  # between the bound and the curves
         for way in next(iter(seconds.values())):
             times = [1e3 * found[way] for found in seconds.values()]
             cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[way], label=way)
