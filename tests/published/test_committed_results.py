@@ -25,7 +25,7 @@ def test_every_result_belongs_to_a_row_and_was_made_with_its_settings() -> None:
             for record in records.read(RESULTS, folder.name, path.stem):
                 assert record.config_hash, path
                 assert len(record.curve) <= records.POINTS
-                assert record.commit is not None
+                assert record.commit, f"{path} does not say with what it was made: let a run save itself before it ends"
                 assert "+" not in record.commit, f"{path} was made with uncommitted changes"
     for sheet in compare([experiments.load(name) for name in names], RESULTS):
         for line in sheet.lines:
