@@ -248,7 +248,13 @@ def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
     path.write_text(text)
     with pytest.raises(ConfigError, match="stands twice"):
         read_settings(path)
-    assert load("base: &b {lr: 1}\nrow: {<<: *b, lr: 2}\n")["row"] == {"lr": 2}  # a merge is no repetition
+
+
+def test_a_merge_is_no_repetition() -> None:
+    assert load("base: &b {lr: 1}\nrow: {<<: *b, lr: 2}\n")["row"] == {"lr": 2}
+    # What is merged from deeper inside is flattened before it is built itself.
+    chained = load("base: &b {lr: 1}\ninner: {deep: &d {<<: *b, lr: 2}}\nouter: {<<: *d, lr: 3}\n")
+    assert (chained["inner"]["deep"], chained["outer"]) == ({"lr": 2}, {"lr": 3})
 
 
 def test_nothing_in_a_file_is_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,20 +58,20 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
         notes=(
             "tightest: the largest measured / bound (bound / measured of proposition 1, a lower bound); beyond 1 the "
             "statement is violated.",
-            *(
-                f"Not in it: {', '.join(below)}, where the upper bound is not even positive."
-                for below in _impossible(found)
-            ),
+            *_impossible(found),
             "Corollaries 2 and 3 say 'about 2' and 'about 1'; printed, they are taken as 2 and 1.",
         ),
     )
 
 
-def _impossible(found: list[Check]) -> list[list[str]]:
-    """List the draws that no measured number could satisfy, by statement; nothing where there are none."""
+def _impossible(found: list[Check]) -> list[str]:
+    """Say of each statement how many draws no measured number could satisfy, if there are any."""
     counts = {f"{check.name}, {version}": check.impossible(version) for check in found for version in check.bounds}
-    said = [f"{count} draws of {name}" for name, count in counts.items() if count]
-    return [said] if said else []
+    return [
+        f"Not in it: {count} draws of {name}, where the upper bound is not even positive."
+        for name, count in counts.items()
+        if count
+    ]
 
 
 def _numbers(check: Check) -> dict[str, object]:

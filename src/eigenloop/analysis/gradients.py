@@ -17,6 +17,7 @@ import torch
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from eigenloop.analysis.origin import origin
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.state import Flat, parts_of
@@ -26,7 +27,6 @@ from eigenloop.readout import Model
 from eigenloop.tasks import Task
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training.evaluation import inputs_for
-from eigenloop.training.run_folder import RunFolder
 
 #: Steps shown unless told, as in the figures; and how many of them, at most, in a file.
 SHOWN, WRITTEN = 50, 60
@@ -132,9 +132,7 @@ def gradients(
         numbers={
             "model": config.network.name,
             "task": config.task.name,
-            "folder": run.as_posix(),
-            "commit": (RunFolder(run).read_json("summary.json") or {}).get("commit"),
-            "checkpoint": step,
+            **origin(run, step),
             "quantized": quantizer is not None,
             "steps": T,
             "samples": x.shape[1],

@@ -11,6 +11,7 @@ the moduli and angles of the eigenvalues are others once T is not zero. Both are
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -26,13 +27,13 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from torch import Tensor
 
+from eigenloop.analysis.origin import origin
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.layers import RNN
 from eigenloop.matrices import Schur
 from eigenloop.training import ConfigError, load_run
-from eigenloop.training.run_folder import RunFolder
 
 #: Bins of the histograms, sub-diagonals written to a file, and the smallest entry with a colour of its own.
 ANGLE_BINS, ENTRY_BINS, WRITTEN, FAINTEST = 24, 40, 200, 1e-4
@@ -45,23 +46,35 @@ class Form:
     Attributes:
         theta: Theta, (n, n).
         orthogonal: P, (n, n).
-        angles: of each block: theta as trained, in [0, 2 pi), or that of the eigenvalue as found, in [0, pi].
-        gamma: of each block: as trained, or |lambda| as found.
-        trained: whether Theta is what was trained.
+        trained: theta in [0, 2 pi) and gamma of each block, where Theta is what was trained.
     """
 
     theta: Tensor
     orthogonal: Tensor
-    angles: Tensor
-    gamma: Tensor
-    trained: bool
+    trained: tuple[Tensor, Tensor] | None = None
+
+    @property
+    def angles(self) -> Tensor:
+        """Return one of each block: as trained, or in [0, pi] that of the eigenvalue."""
+        return self._upper.angle() if self.trained is None else self.trained[0]
+
+    @property
+    def gamma(self) -> Tensor:
+        """Return one of each block: as trained, or |lambda|."""
+        return self._upper.abs() if self.trained is None else self.trained[1]
+
+    @property
+    def _upper(self) -> Tensor:
+        """Return the eigenvalues, of a complex pair the one above the real line."""
+        return self.eigenvalues[self.eigenvalues.imag >= 0]
 
     def inside_blocks(self) -> Tensor:
         """Mask the entries of the first sub-diagonal that belong to a 2 x 2 block: (n - 1,)."""
-        if self.trained:
+        if self.trained is not None:
             return torch.arange(len(self.theta) - 1) % 2 == 0
         return torch.diagonal(self.theta, 1) != 0
 
+    @functools.cached_property
     def eigenvalues(self) -> Tensor:
         """Return those of the diagonal blocks, which are those of W: (n,)."""
         found, row, inside = [], 0, [*self.inside_blocks().tolist(), False]
@@ -82,34 +95,17 @@ def trained_form(matrix: Schur) -> Form:
     return Form(
         theta=matrix.form().detach().cpu(),
         orthogonal=matrix.orthogonal.exact().detach().cpu(),
-        angles=torch.remainder(matrix.theta.detach().double(), 2 * math.pi).cpu(),
-        gamma=matrix.gamma.detach().double().cpu(),
-        trained=True,
+        trained=(
+            torch.remainder(matrix.theta.detach().double(), 2 * math.pi).cpu(),
+            matrix.gamma.detach().double().cpu(),
+        ),
     )
 
 
 def found_form(W: Tensor) -> Form:
     """Find a lower real Schur form of W: LAPACK's upper one of W^T, transposed."""
     upper, P = scipy.linalg.schur(W.detach().double().cpu().numpy().T, output="real")
-    values = torch.from_numpy(_one_of_each_pair(upper))
-    return Form(
-        theta=torch.from_numpy(np.ascontiguousarray(upper.T)),
-        orthogonal=torch.from_numpy(P),
-        angles=values.angle(),
-        gamma=values.abs(),
-        trained=False,
-    )
-
-
-def _one_of_each_pair(upper: Any) -> Any:
-    """Return the eigenvalues of the diagonal blocks, of a complex pair the one above the real line."""
-    found, row = [], 0
-    while row < len(upper):
-        wide = row + 1 < len(upper) and upper[row + 1, row] != 0
-        imaginary = math.sqrt(-upper[row, row + 1] * upper[row + 1, row]) if wide else 0.0
-        found.append(complex(upper[row, row], imaginary))
-        row += 2 if wide else 1
-    return np.array(found)
+    return Form(theta=torch.from_numpy(np.ascontiguousarray(upper.T)), orthogonal=torch.from_numpy(P))
 
 
 def alignment(angles: Tensor) -> float:
@@ -120,7 +116,7 @@ def alignment(angles: Tensor) -> float:
 def non_normality(form: Form) -> float:
     """Return Henrici's departure from normality over the size of W: sqrt(1 - sum |lambda|^2 / ||W||_F^2)."""
     square = float(form.theta.square().sum())
-    return math.sqrt(max(0.0, 1 - float(form.eigenvalues().abs().square().sum()) / square)) if square > 0 else 0.0
+    return math.sqrt(max(0.0, 1 - float(form.eigenvalues.abs().square().sum()) / square)) if square > 0 else 0.0
 
 
 def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None = None) -> Result:
@@ -145,24 +141,23 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
             )
         matrix = net.rnn.get_submodule("recurrent_l0")
         form = trained_form(matrix) if isinstance(matrix, Schur) else found_form(net.rnn.recurrent_matrix())
-        if form.trained and net.rnn.quantizer is not None:
+        if form.trained is not None and net.rnn.quantizer is not None:
             notes.append(f"{name}: Theta is that of W before it is quantized.")
         if net.rnn.num_layers > 1:
             notes.append(f"{name}: the first of {net.rnn.num_layers} layers.")
         label = _unused(name, run, [label for label, _ in forms])
         forms.append((label, form))
-        made = (RunFolder(run).read_json("summary.json") or {}).get("commit")
-        numbers.append({"run": label, "folder": run.as_posix(), "commit": made, "checkpoint": step, **_numbers(form)})
-        inside, moduli = form.inside_blocks(), form.eigenvalues().abs()
+        numbers.append({"run": label, **origin(run, step), **_numbers(form)})
+        inside, moduli = form.inside_blocks(), form.eigenvalues.abs()
         first = torch.diagonal(form.theta, -1).abs()
         rows.append(
             (
                 label,
                 len(form.theta),
-                float(form.gamma.mean()) if form.trained else None,
+                float(form.gamma.mean()) if form.trained is not None else None,
                 float(moduli.mean()),
                 float(moduli.max()),
-                alignment(form.angles) if form.trained else None,
+                alignment(form.angles) if form.trained is not None else None,
                 non_normality(form),
                 float(first[inside].mean()) if inside.any() else None,
                 float(first[~inside].mean()) if (~inside).any() else None,
@@ -207,11 +202,11 @@ def _numbers(form: Form) -> dict[str, Any]:
     kept = spread(len(means), WRITTEN)
     return {
         "size": len(form.theta),
-        "trained_in_this_form": form.trained,
-        "mean_gamma": rounded(float(form.gamma.mean())) if form.trained else None,
-        "mean_modulus": rounded(float(form.eigenvalues().abs().mean())),
-        "largest_modulus": rounded(float(form.eigenvalues().abs().max())),
-        "alignment": rounded(alignment(form.angles)) if form.trained else None,
+        "trained_in_this_form": form.trained is not None,
+        "mean_gamma": rounded(float(form.gamma.mean())) if form.trained is not None else None,
+        "mean_modulus": rounded(float(form.eigenvalues.abs().mean())),
+        "largest_modulus": rounded(float(form.eigenvalues.abs().max())),
+        "alignment": rounded(alignment(form.angles)) if form.trained is not None else None,
         "non_normality": rounded(non_normality(form)),
         "angles": rounded(form.angles),
         "gamma": rounded(form.gamma),
@@ -250,14 +245,18 @@ def _draw_image(figure: Figure, axis: Axes, form: Form, label: str) -> None:
 
 
 def _draw_angles(axis: Axes, form: Form) -> None:
-    whole = 2 * math.pi if form.trained else math.pi
+    whole = 2 * math.pi if form.trained is not None else math.pi
     axis.hist(form.angles.numpy(), bins=ANGLE_BINS, range=(0, whole), color=COLOURS[0])
     axis.axhline(len(form.angles) / ANGLE_BINS, color="black", lw=0.8, ls="--", label="uniform")
     ticks = {0.0: "0", math.pi / 2: r"$\pi/2$", math.pi: r"$\pi$", 1.5 * math.pi: r"$3\pi/2$", 2 * math.pi: r"$2\pi$"}
     axis.set_xticks([tick for tick in ticks if tick <= whole], [ticks[tick] for tick in ticks if tick <= whole])
-    axis.set(xlabel=r"angle $\theta_i$" + (" as trained" if form.trained else ""), ylabel="blocks", xlim=(0, whole))
-    moduli = f"mean $|\\lambda|$ = {float(form.eigenvalues().abs().mean()):.3f}"
-    trained = rf"mean $\gamma$ = {float(form.gamma.mean()):.3f}, " if form.trained else "Angles; "
+    axis.set(
+        xlabel=r"angle $\theta_i$" + (" as trained" if form.trained is not None else ""),
+        ylabel="blocks",
+        xlim=(0, whole),
+    )
+    moduli = f"mean $|\\lambda|$ = {float(form.eigenvalues.abs().mean()):.3f}"
+    trained = rf"mean $\gamma$ = {float(form.gamma.mean()):.3f}, " if form.trained is not None else "Angles; "
     axis.set_title(trained + moduli)
     axis.margins(y=0.2)
     axis.legend(loc="upper right")

@@ -45,6 +45,11 @@ class RowOf:
         """What of a run is compared."""
         return self.row.measure or self.experiment.measure
 
+    @property
+    def on_training_batches(self) -> bool:
+        """Whether that is a loss on training batches, not a metric on a part held out."""
+        return self.measure in ("lowest-train", "final-train")
+
 
 @dataclass(frozen=True)
 class Planned(RowOf):

@@ -118,9 +118,9 @@ def collected(run: Planned, folder: Path) -> Record | None:
     last = metrics[-1] if metrics else {}
     value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
     if run.shared is not None:
-        again = None if value is None else measured_again(run, folder, "test" if summary.get("test") else split)
-        value = None if again is None else again[metric]
         curve, train = [], []
+        if value is not None:
+            value = measured_again(run, folder, "test" if summary.get("test") else split)[metric]
     return Record(
         budget=run.budget,
         seed=run.seed,

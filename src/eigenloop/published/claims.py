@@ -17,7 +17,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from eigenloop.experiments import Record
 from eigenloop.experiments.schema import Claim
 from eigenloop.published.outcomes import COUNTING, Outcome
 from eigenloop.published.plans import Change
@@ -129,9 +128,9 @@ def _disagreement(line: Line, outcome: Outcome, bound: float, word: Literal["bel
 def _compared(line: Line, other: Line) -> Finding:
     common = next((budget for budget in COUNTING if _settled(line, budget) and _settled(other, budget)), None)
     if common is None:
-        missing = next((each for each in (line, other) if each.outcome is None), None)
         if (cut := _compared_as_far_as_both_came(line, other)) is not None:
             return cut
+        missing = next((each for each in (line, other) if each.outcome is None), None)
         if missing is not None:
             because = f"{missing.row.label} is not run"
         elif any(each.outcome is not None and each.outcome.status == "unfinished" for each in (line, other)):
@@ -170,7 +169,10 @@ def _compared_as_far_as_both_came(line: Line, other: Line) -> Finding | None:
     comparable = _equally_long(ours, theirs) and not (ours.other_size or theirs.other_size)
     if not comparable or "diverged" in (ours.status, theirs.status) or len(ours.runs) != 1 or len(theirs.runs) != 1:
         return None
-    curves = [_curve(each, outcome.runs[0]) for each, outcome in ((line, ours), (other, theirs))]
+    curves = [
+        {step: value for step, value in each.curve_of(outcome.runs[0]) if value is not None}
+        for each, outcome in ((line, ours), (other, theirs))
+    ]
     steps = sorted(set(curves[0]) & set(curves[1]))
     if not steps:
         return None
@@ -178,11 +180,6 @@ def _compared_as_far_as_both_came(line: Line, other: Line) -> Finding | None:
     first, second = (best(curve[step] for step in curve if step <= steps[-1]) * line.scale for curve in curves)
     because = f"as far as both came, {steps[-1]:,} steps: {first:.4g} against {second:.4g}"
     return Finding(line, "yes" if first < second else "no", ours, other, theirs, because, provisional=True)
-
-
-def _curve(line: Line, run: Record) -> dict[int, float]:
-    points = run.train_curve if line.measure in ("lowest-train", "final-train") else run.curve
-    return {step: value for step, value in points if value is not None}
 
 
 def _equally_long(ours: Outcome, theirs: Outcome) -> bool:

@@ -128,7 +128,7 @@ def _grouped(lines: Sequence[Line], task: Callable[[Line], Mapping[str, Any]]) -
 
 def _key(line: Line, task: Mapping[str, Any]) -> _Key:
     known = {key: value for key, value in task.items() if key not in _SIZES}
-    return line.metric, _trained(line), json.dumps(known, sort_keys=True)
+    return line.metric, line.on_training_batches, json.dumps(known, sort_keys=True)
 
 
 def _paper_task(line: Line) -> Mapping[str, Any]:
@@ -138,10 +138,6 @@ def _paper_task(line: Line) -> Mapping[str, Any]:
 def _own_task(line: Line) -> Mapping[str, Any]:
     own = line.outcome.runs[0].config.get("task") if line.outcome is not None else None
     return own or _paper_task(line)
-
-
-def _trained(line: Line) -> bool:
-    return line.measure in ("lowest-train", "final-train")
 
 
 def _titles(keys: Sequence[_Key]) -> list[str]:
@@ -169,7 +165,7 @@ def _along(title: str, rows: Sequence[_Coloured], family: int) -> Picture | None
         return None
     lines = [line for line, _ in rows]
     metric = names.quantity(lines[0].metric)
-    upwards = f"training {metric}" if _trained(lines[0]) and "loss" in metric else metric
+    upwards = f"training {metric}" if lines[0].on_training_batches and "loss" in metric else metric
     return Picture(title, "training step", _with_unit(upwards, lines[0]), tuple(series), _baseline(lines), family)
 
 
@@ -229,7 +225,7 @@ def _row(line: Line, hue: int) -> Series | None:
 
 def _thinned(line: Line, run: Record, limit: int) -> Points:
     """Return the curve of a run with few points: medians of stretches, the first and last point themselves."""
-    curve = run.train_curve if _trained(line) else run.curve
+    curve = line.curve_of(run)
     found = []
     for stretch in stretches(len(curve), limit):
         value = summarise([curve[i][1] for i in stretch])

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from eigenloop.experiments import Experiment, Planned, records
+from eigenloop.experiments import Experiment, Planned, Record, records
 from eigenloop.experiments.plan import RowOf
 from eigenloop.experiments.reproduce import command_of
 from eigenloop.experiments.schema import BudgetName
@@ -37,6 +37,10 @@ class Line(RowOf):
     def filled(self) -> bool:
         """Whether there is something to show."""
         return self.outcome is not None
+
+    def curve_of(self, run: Record) -> list[tuple[int, float | None]]:
+        """Return the curve of a run along which the row is compared."""
+        return run.train_curve if self.on_training_batches else run.curve
 
     @property
     def percent(self) -> bool:

@@ -11,15 +11,19 @@ import yaml
 class _Loader(yaml.SafeLoader):
     """yaml's safe loader, which takes 1e-3 for a number too; YAML 1.1 wants 1.0e-3."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse a key that stands twice, of which yaml would silently take the last."""
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """Refuse a key that stands twice, of which yaml would silently take the last.
+
+        As the file has it: merging (``<<``) may later put a key beside its own, which then wins.
+        """
+        node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen = set()
-        for key, _ in node.value if isinstance(node, yaml.MappingNode) else ():
-            if isinstance(key, yaml.ScalarNode) and key.tag != "tag:yaml.org,2002:merge":
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} stands twice", key.start_mark)
+                    raise yaml.composer.ComposerError(None, None, f"{key.value!r} stands twice", key.start_mark)
                 seen.add(key.value)
-        return super().construct_mapping(node, deep)
+        return node
 
 
 class _Dumper(yaml.SafeDumper):
