@@ -1,14 +1,17 @@
 /* The gated recurrence back through time: from the gradients of its outputs to those of everything it was given. */
 
-/* du and dc from the gradient g of h', and the share of g that goes straight to h. */
+/* du and dc from the gradient g of h', and the share of g that goes straight to h. The candidate's share is u itself
+ * where u says what to write: 1 - (1 - u) would round a small u away. */
 TARGET static void FN(unmix_row)(int64_t activation, REAL slope, int64_t keep, int64_t n, const REAL *restrict h,
                                  const REAL *restrict u, const REAL *restrict c, const REAL *restrict g,
                                  REAL *restrict du, REAL *restrict dc, REAL *restrict direct) {
     FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
-        const REAL kept = keep ? u[j] : 1 - u[j];
+        const REAL rest = 1 - u[j];
+        const REAL kept = keep ? u[j] : rest;
+        const REAL written = keep ? rest : u[j];
         const REAL difference = keep ? h[j] - c[j] : c[j] - h[j];
-        du[j] = g[j] * (difference * u[j] * (1 - u[j]));
-        dc[j] = g[j] * ((1 - kept) * FN(derivative)(ACTIVATION, slope, c[j]));
+        du[j] = g[j] * (difference * u[j] * rest);
+        dc[j] = g[j] * (written * FN(derivative)(ACTIVATION, slope, c[j]));
         direct[j] = g[j] * kept;
     });
 }

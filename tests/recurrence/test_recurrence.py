@@ -196,3 +196,32 @@ def test_second_derivatives_are_refused_rather_than_wrong() -> None:
     (grad,) = torch.autograd.grad(out.square().sum(), v["W"], create_graph=True)
     with pytest.raises(RuntimeError, match="first derivatives only"):
         grad.sum().backward()
+
+
+@pytest.mark.parametrize("candidate", ["identity", "modrelu", "tanh"])
+@pytest.mark.parametrize("reset", ["before", "after"])
+@pytest.mark.parametrize("update", ["keep", "write"])
+def test_a_gate_that_is_nearly_shut_costs_no_digits(update: str, reset: str, candidate: str) -> None:
+    n, bias = 6, torch.tensor([-12.0] * 12 + [0.0] * 6)  # both gates of about 6e-6
+
+    def gradients(dtype: torch.dtype) -> list[torch.Tensor]:
+        values = draw(7, 3, n, gates=3, dtype=torch.float64)
+        leaves = [value.detach().to(dtype).requires_grad_() for value in values.values()]
+        projected, W, threshold, h0 = leaves
+        threshold = threshold if candidate == "modrelu" else None
+        out, h_n = recurrence.gated(
+            projected + bias.to(dtype), W, threshold, None, h0, None, candidate, reset, update, input_bias=None
+        )
+        (out.square().sum() + h_n.sum()).backward()
+        gates = (leaf.grad for leaf in (projected, W))  # each gate by itself: their gradients differ by orders
+        return [*(part for grad in gates for part in grad.split(n, dim=-1 if grad.dim() == 3 else 0)), h0.grad]
+
+    for single, double in zip(gradients(torch.float32), gradients(torch.float64), strict=True):
+        assert (single - double).norm() < 3e-6 * double.norm()
+
+
+def test_what_a_nearly_shut_gate_writes_has_a_gradient() -> None:
+    x = torch.tensor([[[0.0, -18.0, 1.0]]], requires_grad=True)
+    out, _ = recurrence.gated(x, torch.zeros(3, 1), None, None, torch.zeros(1, 1), None, "identity", "before", "write")
+    out.sum().backward()
+    assert x.grad[0, 0, 2].item() == pytest.approx(torch.tensor(-18.0, dtype=torch.float64).sigmoid().item(), rel=1e-6)

@@ -167,9 +167,11 @@ def _backward(
     c = activation.apply_(c, bias, negative_slope)
 
     # What multiplies dL/dh' on its way to h, to the update gate's argument and to the candidate's.
-    kept = u if update == "keep" else 1 - u
-    to_update = (h - c if update == "keep" else c - h) * u * (1 - u)
-    to_candidate = (1 - kept) * activation.derivative(c, negative_slope)
+    # The candidate's share is u itself where u says what to write: 1 - (1 - u) would round a small u away.
+    rest = 1 - u
+    kept, written = (u, rest) if update == "keep" else (rest, u)
+    to_update = (h - c if update == "keep" else c - h) * u * rest
+    to_candidate = written * activation.derivative(c, negative_slope)
     to_reset = r * (1 - r) * (h if before else q)
 
     grad_projected = torch.zeros_like(projected, memory_format=torch.contiguous_format)
