@@ -137,3 +137,30 @@ def test_decay_does_not_reach_a_constrained_matrix() -> None:
         for p in group["params"]
     ]
     assert not {id(p) for p in decayed} & {id(p) for p in net.rnn.recurrent_l0.parameters()}
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_tf_rmsprop_treats_the_parts_of_a_complex_number_as_numbers_of_their_own(momentum: float) -> None:
+    pair = torch.nn.Parameter(torch.zeros(1, dtype=torch.complex128))
+    parts = torch.nn.Parameter(torch.zeros(2, dtype=torch.float64))
+    for p, grad in (
+        (pair, torch.tensor([1 + 1e-3j], dtype=torch.complex128)),
+        (parts, torch.tensor([1.0, 1e-3], dtype=torch.float64)),
+    ):
+        optimizer = el.optim.TFRMSprop([p], lr=1e-3, momentum=momentum, weight_decay=0.1)
+        for _ in range(200):
+            p.grad = grad.clone()
+            optimizer.step()
+    assert relative(torch.view_as_real(pair.detach())[0], parts) < 1e-13
+
+
+def test_a_state_of_pooled_parts_is_refused() -> None:
+    p = torch.nn.Parameter(torch.zeros(3, dtype=torch.complex64))
+    p.grad = torch.ones_like(p)
+    optimizer = el.optim.TFRMSprop([p])
+    optimizer.step()
+    saved = copy.deepcopy(optimizer.state_dict())
+    optimizer.load_state_dict(saved)
+    saved["state"][0]["mean_square"] = saved["state"][0]["mean_square"][..., 0]
+    with pytest.raises(ValueError, match="Start the training again"):
+        optimizer.load_state_dict(saved)

@@ -215,3 +215,27 @@ def test_refusals() -> None:
     with pytest.raises(RuntimeError, match="NaN or inf"):
         optimizer.step()
     assert torch.equal(net.rnn.recurrent_l0.weight, before)
+
+
+def test_complex_parameters_take_the_step_of_torchs_rmsprop() -> None:
+    net = network("urnn-full")
+    twin = copy.deepcopy(net)
+    ours = el.optim.UnitaryCayley(el.optim.param_groups(net, 1e-3, 0.0), alpha=0.99)
+    theirs = torch.optim.RMSprop([twin.rnn.weight_ih_l0], lr=1e-3, alpha=0.99)
+    start = net.rnn.weight_ih_l0.detach().clone()
+    for _ in range(200):
+        for U in (net.rnn.weight_ih_l0, twin.rnn.weight_ih_l0):
+            U.grad = torch.full_like(U, 1 + 1e-3j)
+        ours.step()
+        theirs.step()
+    assert relative(net.rnn.weight_ih_l0, twin.rnn.weight_ih_l0) < 1e-6
+    assert (net.rnn.weight_ih_l0 - start).imag.abs().min() > 0.08
+
+
+def test_a_normalised_unitary_step_has_parts_of_their_own() -> None:
+    net = network("urnn-full")
+    optimizer = el.optim.UnitaryCayley(el.optim.param_groups(net, 1e-3, 1e-3), normalise=True)
+    (group,) = (group for group in optimizer.param_groups if group["projected"])
+    W = group["params"][0]
+    direction = optimizer._preconditioned(W, torch.full_like(W, 1 + 1e-3j).conj(), group)
+    assert relative(direction.real, -direction.imag) < 1e-3

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from eigenloop.matrices import nearest_orthogonal, orthogonality_defect
-from eigenloop.optim.stepwise import StepwiseOptimizer
+from eigenloop.optim.stepwise import StepwiseOptimizer, real_view
 
 #: A matrix is projected back when max|W'W - I| passes this. It is looked at every so many steps, and after each step so
 #: long that the rounding of W before it is amplified.
@@ -60,15 +60,19 @@ class ProjectedOptimizer(StepwiseOptimizer):
         parameter.copy_(W)
 
     def _preconditioned(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
-        """Return g (SGD), or g / (sqrt(ms) + eps) with ms <- alpha ms + (1 - alpha) |g|^2 from 0 (torch's RMSprop)."""
+        """Return g (SGD), or g / (sqrt(ms) + eps) with ms <- alpha ms + (1 - alpha) g^2 from 0 (torch's RMSprop).
+
+        Of a complex g each part has an ms of its own, see `real_view`.
+        """
         if group["base"] == "sgd" or (group["projected"] and not self._normalises):
             return grad
         state = self.state[parameter]
-        square = grad.abs().square()
+        parts = real_view(grad.resolve_conj())
         if "mean_square" not in state:
-            state["mean_square"] = torch.zeros_like(square)
-        mean_square = state["mean_square"].mul_(group["alpha"]).add_(square, alpha=1 - group["alpha"])
-        return grad / (mean_square.sqrt() + group["eps"])
+            state["mean_square"] = torch.zeros_like(parts)
+        mean_square = state["mean_square"].mul_(group["alpha"]).add_(parts.square(), alpha=1 - group["alpha"])
+        direction = parts / (mean_square.sqrt() + group["eps"])
+        return torch.view_as_complex(direction.contiguous()) if grad.is_complex() else direction
 
     #: Whether the gradient of a projected matrix is preconditioned too.
     _normalises = True

@@ -11,6 +11,10 @@ from torch import Tensor
 from torch.optim.optimizer import Optimizer
 
 
+class OutdatedStateError(ValueError):
+    """A saved state of an optimizer is not what its present version goes on from."""
+
+
 class StepwiseOptimizer(Optimizer):
     """The loop over groups and parameters; a subclass moves one parameter by its gradient."""
 
@@ -36,3 +40,24 @@ class StepwiseOptimizer(Optimizer):
                     grad = grad.add(parameter, alpha=group["weight_decay"])
                 self._move(parameter, grad, group)
         return loss
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Restore the state; refuse one that is not shaped as the parameters are."""
+        super().load_state_dict(state_dict)
+        for parameter, state in self.state.items():
+            for value in state.values():
+                if isinstance(value, Tensor) and value.dim() and value.shape != real_view(parameter).shape:
+                    raise OutdatedStateError(
+                        f"the saved state of {type(self).__name__} holds {tuple(value.shape)} numbers for a parameter "
+                        f"of shape {tuple(parameter.shape)}: a version before this one had one running mean for both "
+                        "parts of a complex number. Start the training again"
+                    )
+
+
+def real_view(tensor: Tensor) -> Tensor:
+    """Return a complex tensor as real and imaginary parts, (..., 2), on the same memory; a real one as it is.
+
+    Element-wise optimizers treat the two parts as numbers of their own, as torch's, Wisdom's and EUNN's do: each is
+    divided by its own size.
+    """
+    return torch.view_as_real(tensor) if tensor.is_complex() else tensor

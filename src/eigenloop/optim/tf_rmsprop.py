@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
-from eigenloop.optim.stepwise import StepwiseOptimizer
+from eigenloop.optim.stepwise import StepwiseOptimizer, real_view
 
 
 class TFRMSprop(StepwiseOptimizer):
@@ -52,11 +52,10 @@ class TFRMSprop(StepwiseOptimizer):
 
     def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         state = self.state[parameter]
+        parameter, grad = real_view(parameter), real_view(grad.resolve_conj())
         if not state:
-            real = parameter.abs() if parameter.is_complex() else parameter
-            state["mean_square"] = torch.ones_like(real, memory_format=torch.preserve_format)
-        square = (grad * grad.conj()).real if grad.is_complex() else grad * grad
-        mean_square = state["mean_square"].mul_(group["decay"]).add_(square, alpha=1 - group["decay"])
+            state["mean_square"] = torch.ones_like(parameter, memory_format=torch.preserve_format)
+        mean_square = state["mean_square"].mul_(group["decay"]).add_(grad * grad, alpha=1 - group["decay"])
         step = group["lr"] * grad / (mean_square + group["eps"]).sqrt_()
         if group["momentum"]:
             if "momentum_buffer" not in state:
