@@ -82,14 +82,45 @@ def test_radius_never_exceeds_one(n: int, seed: int, scale: float) -> None:
 
 def test_multiple_eigenvalue_falls_back_with_a_warning() -> None:
     matrix = normalised(4, 2 * torch.eye(4, dtype=torch.float64))
-    with pytest.warns(UserWarning, match="not simple"):
+    with pytest.warns(UserWarning, match="multiple"):
         W = matrix()
     G = torch.randn(4, 4, dtype=torch.float64)
     W.backward(G)
     assert relative(matrix.weight.grad, G / 2) < 1e-12
     jordan = torch.tensor([[2.0, 1.0], [0.0, 2.0]], dtype=torch.float64)
-    with pytest.warns(UserWarning, match="not simple"):
+    with pytest.warns(UserWarning, match="multiple"):
         normalised(2, jordan)()
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-3])
+def test_nearly_multiple_eigenvalues_are_guarded_too(size: float) -> None:
+    near = size * torch.tensor([[2.0, 1.0], [1e-12, 2.0]], dtype=torch.float64)
+    matrix = normalised(2, near)
+    with pytest.warns(UserWarning, match="nearly so"):
+        W = matrix()
+    G = torch.randn(2, 2, dtype=torch.float64)
+    W.backward(G)
+    rho = spectral_radius(near.numpy())
+    assert relative(matrix.weight.grad * rho, G) < 1e-12
+    # Far enough apart the gradient is taken as it is, however large.
+    matrix = normalised(2, size * torch.tensor([[2.0, 1.0], [1e-6, 2.0]], dtype=torch.float64))
+    weighted([matrix()]).backward()
+    numeric = finite_difference(lambda: weighted([matrix()]), matrix.weight.data, 1e-9 * size)
+    assert relative(matrix.weight.grad, numeric) < 1e-3
+
+
+@pytest.mark.parametrize("T", [torch.zeros(3, 3), torch.diag(torch.ones(2), 1), 1e-3 * torch.diag(torch.ones(2), -1)])
+def test_a_matrix_without_a_spectral_radius_is_left_as_it_is(T: torch.Tensor) -> None:
+    matrix = normalised(3, T.double())
+    with pytest.warns(UserWarning, match="nearly vanishes"):
+        W = matrix()
+    assert torch.equal(W, T.double())
+    G = torch.randn(3, 3, dtype=torch.float64)
+    W.backward(G)
+    assert torch.equal(matrix.weight.grad, G)
+    # With an eps there is something to divide by, and zero is still a multiple eigenvalue.
+    with pytest.warns(UserWarning, match="multiple"):
+        assert relative(normalised(3, T.double(), eps=0.5)(), T.double() / 0.5) < 1e-12
 
 
 def test_large_matrices_are_iterated(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,6 +41,11 @@ class Dominant:
     def radius(self) -> float:
         """The spectral radius."""
         return abs(self.value)
+
+    @property
+    def condition(self) -> float:
+        """The condition number of the eigenvalue, ||derivative||_2: 1 for a normal matrix, infinite for a multiple."""
+        return math.inf if self.derivative is None else float(np.linalg.norm(self.derivative))
 
 
 def dominant(T: Array, right: Array, left: Array) -> Dominant:

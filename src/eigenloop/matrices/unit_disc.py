@@ -15,6 +15,10 @@ from eigenloop.matrices.dominant import Dominant, dominant, spectral_radius
 from eigenloop.matrices.errors import NotInSetError
 from eigenloop.matrices.orthogonality import real_only
 
+#: The derivative of an eigenvalue beyond which it counts as multiple, and the least rho beside ||T||_F; see
+#: Note [Where the spectral radius has no gradient].
+_LARGEST_CONDITION, _LEAST_RADIUS = 1e4, 1e-6
+
 
 class UnitDisc(Matrix):
     r"""W = T / (rho(T) + eps), rho the spectral radius; plain T until rho(T) first exceeds 1.
@@ -28,8 +32,15 @@ class UnitDisc(Matrix):
 
             dL/dT = (1 / (rho + eps)) [ G - sum(G . W) C / rho ].
 
-        Proposition 3.2 prints C / (rho + eps) in place of C / rho, which is right for eps = 0 only. If the
-        eigenvalue is not simple, rho has no gradient: it is then held constant for that step, the paper's remedy.
+        Proposition 3.2 prints C / (rho + eps) in place of C / rho, which is right for eps = 0 only.
+
+    Note [Where the spectral radius has no gradient]
+        If lambda is a multiple eigenvalue, y^T u may vanish and rho has no gradient; if it is nearly one, the gradient
+        is huge and holds for tiny steps only. Beyond a size of 10^4 (the condition number of lambda) rho is held
+        constant for that step: W stays in the disc, and T moves along G. The paper suggests to leave the
+        normalisation out for a few steps instead, which lets the state grow. That is done here only where rho nearly
+        vanishes beside T (T = 0, nilpotent T), so that there is nothing to divide by, and W = T is in the disc.
+        A warning tells of either.
 
     Args:
         n: size.
@@ -96,9 +107,20 @@ class UnitDisc(Matrix):
             self.right.copy_(torch.from_numpy(found.right))
             self.left.copy_(torch.from_numpy(found.left))
             self.normalised.logical_or_(torch.tensor(found.radius > 1, device=self.normalised.device))
-        if not self.normalised and found.radius <= 1:
+        if found.radius <= 1 and (not self.normalised or self._vanishes(found.radius, T)):
             return None
         return torch.tensor(found.radius, dtype=T.dtype, device=T.device), _radius_derivative(found).to(T.device)
+
+    def _vanishes(self, radius: float, T: Tensor) -> bool:
+        """Whether rho + eps is nothing to divide T by; with a warning where it is."""
+        vanishes = radius + self.eps <= _LEAST_RADIUS * float(torch.linalg.matrix_norm(T))
+        if vanishes:
+            warnings.warn(
+                "the spectral radius of UnitDisc's matrix nearly vanishes beside its norm, so it cannot be divided by: "
+                "the matrix is used as it is for this step",
+                stacklevel=2,
+            )
+        return vanishes
 
     def defect(self) -> float:
         """Return by how much the spectral radius of the built W exceeds 1."""
@@ -125,12 +147,12 @@ class UnitDisc(Matrix):
 
 
 def _radius_derivative(found: Dominant) -> Tensor:
-    """Return C / rho; zero, with a warning, where the dominant eigenvalue is not simple."""
+    """Return C / rho; zero, with a warning, where the dominant eigenvalue is multiple or nearly so."""
     n = len(found.right)
-    if found.derivative is None or found.radius == 0:
+    if found.derivative is None or found.condition > _LARGEST_CONDITION:
         warnings.warn(
-            "the dominant eigenvalue of UnitDisc's matrix is not simple, so its spectral radius has no gradient: it is "
-            "held constant for this step",
+            "the dominant eigenvalue of UnitDisc's matrix is multiple or nearly so, and its spectral radius has no "
+            "gradient of use: it is held constant for this step",
             stacklevel=2,
         )
         return torch.zeros(n, n, dtype=torch.float64)
