@@ -1,21 +1,25 @@
 """Running an experiment: what is done is skipped, what was cut goes on, what came of it is written down."""
 
+import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
+from eigenloop import numerics
 from eigenloop.cli import main
 from eigenloop.experiments import Experiment, Planned, Record, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
-from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
+from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config, resume, train
+from eigenloop.training.reporter import Silent
+from eigenloop.training.runs import numerics_of_run
 
 TINY = {
     "task": {"name": "copying", "delay": 3, "valid_size": 8, "test_size": 8},
@@ -62,6 +66,13 @@ class Watcher:
 
     def skipped(self, run: Planned, record: Record) -> None:
         self.events.append(("skipped", run.label))
+
+    def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
+        self.events.append(("stale, again" if again else "stale", run.label))
+        self.problems += revisions
+
+    def set_aside(self, run: Planned, folder: Path) -> None:
+        self.events.append(("set aside", folder.name))
 
     def started(self, run: Planned, resumed: bool) -> None:
         self.events.append(("resumed" if resumed else "started", run.label))
@@ -177,16 +188,72 @@ def test_other_settings_are_another_run(tmp_path: Path) -> None:
     assert reproduce(planned(experiment(), "smoke", ["lstm"]), results, work, Watcher(), jobs=0)
     longer = experiment(budgets={name: {"settings": {"training": {"steps": 3}}} for name in ("smoke", "hour", "full")})
     runs = planned(longer, "smoke", ["lstm"])
-    for jobs in (0, 1):  # the rows after it are run nevertheless
-        watcher = Watcher()
-        both = [*runs, *planned(longer, "smoke", ["scornn"])]
-        assert not reproduce(both, tmp_path / f"results-{jobs}", work, watcher, jobs=jobs)
-        assert watcher.events[0] == ("failed", "made-up/lstm-smoke-0")
-        assert watcher.events[-1] == ("finished", "made-up/scornn-smoke-0")
-        assert "move it away" in watcher.problems[0]
-    assert reproduce(runs, results, tmp_path / "elsewhere", Watcher(), jobs=0)
+    with (folder_of(runs[0], work) / ".lock").open("w") as held:  # as if another process were training there
+        fcntl.flock(held, fcntl.LOCK_EX)
+        for jobs in (0, 1):  # the rows after it are run nevertheless
+            watcher = Watcher()
+            both = [*runs, *planned(longer, "smoke", ["scornn"])]
+            assert not reproduce(both, tmp_path / f"results-{jobs}", work, watcher, jobs=jobs)
+            assert watcher.events[0] == ("failed", "made-up/lstm-smoke-0")
+            assert watcher.events[-1] == ("finished", "made-up/scornn-smoke-0")
+            assert "another process" in watcher.problems[0]
+    watcher = Watcher()
+    assert reproduce(runs, results, work, watcher, jobs=0)
+    assert [kind for kind, _ in watcher.events] == ["set aside", "started", "finished"]
     (record,) = records.read(results, "made-up", "lstm")
     assert record.steps == 3
+    assert load_run(work / "made-up" / "lstm-smoke-0-old")[1].training.steps == 2
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_a_result_of_an_older_arithmetic_is_told_and_run_again_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    results, work = tmp_path / "results", tmp_path / "work"
+    runs = planned(experiment(), "smoke")
+    assert reproduce(runs, results, work, Watcher(), jobs=jobs)
+    (before,) = records.read(results, "made-up", "scornn")
+    assert before.numerics["ScaledCayley"] == 1
+    monkeypatch.setitem(numerics.REVISIONS, "ScaledCayley", ("the inverse was wrong",))
+    monkeypatch.setattr("eigenloop.training.numerics._known", {})
+
+    watcher = Watcher()
+    assert reproduce(runs, results, work, watcher, jobs=jobs)
+    assert watcher.events == [("stale", "made-up/scornn-smoke-0"), ("skipped", "made-up/lstm-smoke-0")]
+    assert watcher.problems == ["ScaledCayley: the inverse was wrong"]
+
+    if jobs:
+        return  # the trainings are other processes, in which nothing was revised
+    watcher = Watcher()
+    assert reproduce(runs, results, work, watcher, jobs=0, rerun_stale=True)
+    assert [kind for kind, _ in watcher.events] == ["stale, again", "skipped", "set aside", "started", "finished"]
+    (after,) = records.read(results, "made-up", "scornn")
+    assert after.numerics["ScaledCayley"] == 2
+    assert after.value == before.value  # nothing was really revised
+    watcher = Watcher()
+    assert reproduce(runs, results, work, watcher, jobs=0, rerun_stale=True)
+    assert {kind for kind, _ in watcher.events} == {"skipped"}
+
+
+def test_a_run_of_an_older_arithmetic_goes_on_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Listener(Silent):
+        def __init__(self) -> None:
+            self.said: list[str] = []
+
+        def notice(self, text: str) -> None:
+            self.said.append(text)
+
+    (run,) = planned(experiment(), "smoke", ["scornn"])
+    train(run.config(), tmp_path / "run")
+    for part, said in (("Schur", 0), ("ScaledCayley", 1)):
+        monkeypatch.setitem(numerics.REVISIONS, part, ("the inverse was wrong",))
+        listener = Listener()
+        resume(tmp_path / "run", {"training": {"steps": 3 + said}}, listener)
+        assert sum("ScaledCayley: the inverse was wrong" in text for text in listener.said) == said
+    # What was begun with the older one does not become a result of the newer one by going on.
+    assert numerics_of_run(tmp_path / "run")["ScaledCayley"] == 1
+    (tmp_path / "run" / "summary.json").unlink()
+    assert numerics_of_run(tmp_path / "run")["ScaledCayley"] == 1
 
 
 def test_what_fails_is_said_and_the_rest_goes_on(tmp_path: Path) -> None:
@@ -225,8 +292,8 @@ def test_a_damaged_folder_stops_nothing_else(tmp_path: Path) -> None:
     (folder_of(runs[0], work) / "config.yaml").write_text("task: {na")
     assert [run.row_name for run, _ in collect(runs, tmp_path / "other", work)] == ["lstm"]
     watcher = Watcher()
-    assert not reproduce(runs, tmp_path / "another", work, watcher, jobs=0)
-    assert [kind for kind, _ in watcher.events] == ["failed", "resumed", "finished"]
+    assert reproduce(runs, tmp_path / "another", work, watcher, jobs=0)
+    assert [kind for kind, _ in watcher.events] == ["set aside", "started", "finished", "resumed", "finished"]
 
 
 def test_results_that_cannot_be_written_are_refused_before_training(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from eigenloop import numerics
 from eigenloop.experiments import Experiment, Record, records
 from eigenloop.experiments.library import parsed
 from eigenloop.published import Line, Sheet, compare
@@ -61,6 +62,7 @@ def record(value: float | None, **changes: Any) -> Record:
         "planned_steps": planned,
         "train_curve": [(i * planned // 50, 0.17 * 0.8**i) for i in range(50)],
         "config_hash": "0" * 12,
+        "numerics": numerics.versions(numerics.REVISIONS),
         "commit": "abcdef123456",
         "seconds": 61.0,
         "versions": {"torch": "2.13.0"},

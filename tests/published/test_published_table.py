@@ -10,6 +10,7 @@ from made_up import record
 from eigenloop.experiments import planned
 from eigenloop.experiments.plan import config_hash
 from eigenloop.published import compare, wording
+from eigenloop.published.claims import findings
 from eigenloop.training import RunError
 
 
@@ -172,6 +173,22 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
     old = run.model_copy(update={"config_hash": "f" * 12})
     line = made_up.sheet(tmp_path, made, row=old).line("row")
     assert "The settings of this row have changed since: run it again." in wording.remarks(line)
+
+
+def test_a_result_of_an_older_arithmetic_is_stale_and_decides_nothing(tmp_path: Path) -> None:
+    rows = {
+        "ours": made_up.ROWS["ours"] | {"claim": {"below_row": ["gru"]}},
+        "gru": made_up.ROWS["gru"],
+    }
+    made = made_up.experiment(rows=rows)
+    now = planned(made, "hour", ["ours"])[0].numerics()
+    for numerics, stale in ((now, False), ({}, True)):
+        found = made_up.sheet(tmp_path, made, ours=record(1e-6, numerics=numerics), gru=record(1e-3))
+        line, (finding,) = found.line("ours"), findings([found])
+        assert finding.verdict == ("undecided" if stale else "yes")
+        assert wording.length(line.outcome).endswith("stale") == stale
+        assert any("--rerun-stale" in remark for remark in wording.remarks(line)) == stale
+        assert not wording.length(found.line("gru").outcome).endswith("stale")
 
 
 def test_a_shared_training_is_said(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json as json_text
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,6 +19,7 @@ from eigenloop.cli.display import clock
 from eigenloop.experiments import Experiment, Planned, Record
 from eigenloop.experiments.reproduce import progress_of
 from eigenloop.experiments.schema import BUDGETS
+from eigenloop.numerics import revised_since, versions
 from eigenloop.training import ConfigError
 
 #: Seconds between plain lines that say how far the trainings are.
@@ -38,11 +39,16 @@ def reproduce(
     collect: Annotated[
         bool, typer.Option("--collect", help="Train nothing; write down how far cut runs have come.")
     ] = False,
+    rerun_stale: Annotated[
+        bool,
+        typer.Option("--rerun-stale", help="Run again what is done, but with an older version of the arithmetic."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
 ) -> None:
     """Run a published table or figure again, and keep our numbers beside it.
 
-    What is done is skipped, what was cut goes on. eigenloop report --published shows all of it.
+    What is done is skipped, what was cut goes on. eigenloop report --published shows all of it. Results from before a
+    repair of the arithmetic are stale: they are named, and --rerun-stale replaces them.
 
     Examples:
         eigenloop reproduce nnrnn-table6
@@ -64,7 +70,7 @@ def reproduce(
     for experiment in wanted:
         if experiment.analysis is not None:
             if not collect:
-                _computed(experiment, results, rows, watcher)
+                _computed(experiment, results, rows, watcher, rerun_stale)
         else:
             found = experiments.planned(experiment, chosen, rows)
             if not found and name != "all":
@@ -76,15 +82,20 @@ def reproduce(
     elif runs:
         with watcher:
             count = jobs if jobs is not None else 0 if chosen == "smoke" else os.cpu_count() or 1
-            good = experiments.reproduce(runs, results, work, watcher, jobs=count, data_dir=data_dir)
+            good = experiments.reproduce(
+                runs, results, work, watcher, jobs=count, data_dir=data_dir, rerun_stale=rerun_stale
+            )
     if not good:
         raise typer.Exit(1)
     watcher.ended(results)
 
 
-def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: _Watcher) -> None:
-    for name, record, known in experiments.compute(experiment, results, rows):
+def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: _Watcher, rerun_stale: bool) -> None:
+    assert experiment.analysis is not None
+    for name, record, known in experiments.compute(experiment, results, rows, rerun_stale=rerun_stale):
         watcher.computed(experiment, name, record, known)
+        if revisions := revised_since(record.numerics, versions(experiment.analysis.trains)):
+            watcher.outdated(f"{experiment.name}/{name}", revisions, again=False)
 
 
 class _Watcher:
@@ -124,6 +135,21 @@ class _Watcher:
         """Say what is known already."""
         self._count(known=True)
         self._say(f"{run.label}: done before, {_compared(run.experiment, run.row_name, record)}")
+
+    def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
+        """Say what is known, and why it does not count any more."""
+        if not again:
+            self.skipped(run, record)
+        self.outdated(run.label, revisions, again)
+
+    def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
+        """Say that a result is stale."""
+        what = "it is run again" if again else "run it again with --rerun-stale"
+        self._say(f"{label}: stale, made with an older version of the arithmetic ({'; '.join(revisions)}): {what}")
+
+    def set_aside(self, run: Planned, folder: Path) -> None:
+        """Say where the run before this one is."""
+        self._say(f"{run.label}: its folder held a run of other settings or older arithmetic, now in {folder}")
 
     def started(self, run: Planned, resumed: bool) -> None:
         """Say what begins."""
@@ -171,6 +197,12 @@ class _JSONWatcher(_Watcher):
 
     def skipped(self, run: Planned, record: Record) -> None:
         self._event("skipped", run.label, record)
+
+    def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
+        print(json_text.dumps({"kind": "stale", "run": label, "revisions": revisions, "again": again}), flush=True)
+
+    def set_aside(self, run: Planned, folder: Path) -> None:
+        print(json_text.dumps({"kind": "set aside", "run": run.label, "folder": str(folder)}), flush=True)
 
     def started(self, run: Planned, resumed: bool) -> None:
         print(json_text.dumps({"kind": "started", "run": run.label, "resumed": resumed}), flush=True)

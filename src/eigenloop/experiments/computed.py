@@ -13,11 +13,16 @@ from eigenloop.experiments import records
 from eigenloop.experiments.plan import chosen, short_hash
 from eigenloop.experiments.records import Record
 from eigenloop.experiments.schema import Experiment, is_number
+from eigenloop.numerics import revised_since, versions
 from eigenloop.training import ConfigError, machine
 
 
-def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -> list[tuple[str, Record, bool]]:
+def compute(
+    experiment: Experiment, results: Path, only: Collection[str] = (), *, rerun_stale: bool = False
+) -> list[tuple[str, Record, bool]]:
     """Do the analysis of an experiment once and write every row's number down, unless all are there already.
+
+    Numbers of an older arithmetic (`eigenloop.numerics`) count as there unless `rerun_stale`.
 
     Returns rows and records, and whether a record was there.
     """
@@ -25,8 +30,13 @@ def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -
     rows = chosen(experiment, only)
     config = {"analysis": {"name": experiment.analysis.name, **experiment.analysis.options}}
     hashed = short_hash(config)
+    numerics = versions(experiment.analysis.trains)
     known = {name: _known(results, experiment, name, hashed) for name in rows}
-    there = [(name, record, True) for name, record in known.items() if record is not None]
+    there = [
+        (name, record, True)
+        for name, record in known.items()
+        if record is not None and not (rerun_stale and revised_since(record.numerics, numerics))
+    ]
     if len(there) == len(rows):
         return there
     function = getattr(analysis, experiment.analysis.name)
@@ -47,6 +57,7 @@ def compute(experiment: Experiment, results: Path, only: Collection[str] = ()) -
             complete=True,
             config=config,
             config_hash=hashed,
+            numerics=numerics,
             commit=machine.commit(),
             seconds=seconds,
             started=started,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from eigenloop.experiments.schema import Budget, BudgetName, Experiment, Measure, Row, Settings
 from eigenloop.training import Config, ConfigError, make_config
 from eigenloop.training.errors import unknown_name
+from eigenloop.training.numerics import numerics_of
 
 #: What does not change the numbers: where things are, and how often they are saved. `log_every` does: the lowest
 #: training loss is that of a line of metrics, a mean over so many steps.
@@ -21,6 +22,12 @@ _BESIDE_THE_POINT = (
     ("training", "tensorboard"),
     ("training", "max_seconds"),
 )
+
+#: Settings that came after results had been kept: section, key, and the value that every run before had without saying
+#: so. With that value they are left out, so that a new setting does not make all results those of other settings; with
+#: any other value they count. The value stays as it is here even if the default changes. An example would be
+#: ``("training", "label_smoothing", 0.0)``.
+_ADDED_LATER: tuple[tuple[str, str, object], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -82,6 +89,10 @@ class Planned(RowOf):
         except ConfigError as error:
             raise ConfigError(f"{self.experiment.name}, row {self.row_name}, budget {self.budget}: {error}") from error
 
+    def numerics(self) -> dict[str, int]:
+        """Return the versions of the arithmetic with which this run would be trained now."""
+        return numerics_of(self.training.config())
+
 
 def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = ()) -> list[Planned]:
     """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
@@ -135,6 +146,9 @@ def config_hash(config: Config) -> str:
     content = config.as_dict()
     for section, key in _BESIDE_THE_POINT:
         content[section].pop(key, None)
+    for section, key, before in _ADDED_LATER:
+        if content[section].get(key, before) == before:
+            content[section].pop(key, None)
     return short_hash(content)
 
 

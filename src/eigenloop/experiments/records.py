@@ -15,6 +15,7 @@ from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
 from eigenloop.training import RunError, atomic
 from eigenloop.training.run_folder import finite
+from eigenloop.training.runs import numerics_of_run
 
 #: Points that a curve keeps at most.
 POINTS = 200
@@ -29,6 +30,7 @@ class Record(BaseModel):
         train_curve: step and training loss along the way.
         config: all settings.
         complete: whether the run went to its planned end; if not, `steps` says how far it came.
+        numerics: versions of the arithmetic, see `eigenloop.numerics`.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -49,6 +51,7 @@ class Record(BaseModel):
     train_curve: list[tuple[int, float | None]] = []
     config: dict[str, dict[str, Any]] = {}
     config_hash: str
+    numerics: dict[str, int] = {}
     commit: str | None
     seconds: float
     started: str = ""
@@ -138,6 +141,7 @@ def collected(run: Planned, folder: Path) -> Record | None:
         train_curve=thinned(train),
         config=_without_places(config.as_dict()),
         config_hash=config_hash(config),
+        numerics=numerics_of_run(folder),
         commit=summary.get("commit"),
         seconds=float(summary.get("seconds") or last.get("seconds", 0.0)),
         started=summary.get("started", ""),

@@ -16,10 +16,12 @@ from typing import Any, Protocol
 from eigenloop.experiments import records
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.records import Record
+from eigenloop.numerics import revised_since
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, atomic, resume, train
 from eigenloop.training.config import reads_files, with_data_dir
 from eigenloop.training.run_folder import RunFolder
+from eigenloop.training.runs import numerics_of_run
 from eigenloop.training.signals import Interruption
 
 #: How long a training that is asked to stop may take to save itself.
@@ -31,6 +33,12 @@ class Watcher(Protocol):
 
     def skipped(self, run: Planned, record: Record) -> None:
         """A run is done already."""
+
+    def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
+        """A run is done, but with an older version of the arithmetic; it is run again if that was asked for."""
+
+    def set_aside(self, run: Planned, folder: Path) -> None:
+        """What stood in a run's folder was made with other settings or older arithmetic, and is now in `folder`."""
 
     def started(self, run: Planned, resumed: bool) -> None:
         """A training began, or goes on."""
@@ -50,19 +58,27 @@ class _Running:
 
 
 def reproduce(
-    runs: Sequence[Planned], results: Path, work: Path, watcher: Watcher, *, jobs: int, data_dir: Path | None = None
+    runs: Sequence[Planned],
+    results: Path,
+    work: Path,
+    watcher: Watcher,
+    *,
+    jobs: int,
+    data_dir: Path | None = None,
+    rerun_stale: bool = False,
 ) -> bool:
     """Train what is not done yet; return whether everything is done now.
 
     `jobs` trainings run at a time, each in a process of its own with one thread. With 0 they run in this process, one
     after another, which spares tiny ones the seconds that starting Python and torch takes.
 
-    A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings, training goes on in
-    it. Rows that share a training share its folder, one after another: the first trains, the others find it done. When
-    a run ends its record goes to `results`. An interruption, be it Ctrl-C or SIGTERM, lets every training save
-    itself first. Tasks that make their own data do not look at `data_dir`.
+    A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings and arithmetic,
+    training goes on in it, and if with others, it is renamed. A result of an older arithmetic (`eigenloop.numerics`)
+    counts as done unless `rerun_stale`. Rows that share a training share its folder, one after another: the first
+    trains, the others find it done. When a run ends its record goes to `results`. An interruption, be it Ctrl-C or
+    SIGTERM, lets every training save itself first. Tasks that make their own data do not look at `data_dir`.
     """
-    waiting = [run for run in runs if not _done(run, results, watcher)]
+    waiting = [run for run in runs if not _done(run, results, watcher, rerun_stale)]
     try:
         results.mkdir(parents=True, exist_ok=True)  # rather refused now than after hours of training
     except OSError as error:
@@ -126,12 +142,16 @@ def command_of(run: Planned) -> str:
     return f"eigenloop reproduce {run.experiment.name} --budget {run.budget} --only {run.row_name}"
 
 
-def _done(run: Planned, results: Path, watcher: Watcher) -> bool:
+def _done(run: Planned, results: Path, watcher: Watcher, rerun_stale: bool) -> bool:
     """Whether the results hold this run already, made with the settings that it has now."""
     wanted = (run.budget, run.seed, config_hash(run.config()), run.metric, run.measure)
     for record in records.read(results, run.experiment.name, run.row_name):
         found = (record.budget, record.seed, record.config_hash, record.metric, record.measure)
         if found == wanted and record.complete:
+            revisions = revised_since(record.numerics, run.numerics())
+            if revisions:
+                watcher.stale(run, record, revisions, rerun_stale)
+                return not rerun_stale
             watcher.skipped(run, record)
             return True
     return False
@@ -140,7 +160,7 @@ def _done(run: Planned, results: Path, watcher: Watcher) -> bool:
 def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: Path | None) -> bool:
     """Train in this process."""
     try:
-        folder, resumed = _place(run, work)
+        folder, resumed = _place(run, work, watcher)
         watcher.started(run, resumed)
         if resumed:
             summary = resume(folder, {} if data_dir is None else {"task": {"data_dir": str(data_dir)}})
@@ -162,20 +182,19 @@ def _for_task(run: Planned, data_dir: Path | None) -> Path | None:
     return data_dir if reads_files(run.config().task) else None
 
 
-def _place(run: Planned, work: Path) -> tuple[Path, bool]:
-    """Return a run's folder, and whether it was begun; refuse one that was begun with other settings."""
+def _place(run: Planned, work: Path, watcher: Watcher) -> tuple[Path, bool]:
+    """Return a run's folder, and whether it was begun; one of other settings or older arithmetic is renamed."""
     folder = folder_of(run, work)
     begun = (folder / "config.yaml").is_file()
-    if begun and not _same_settings(run, folder):
-        raise RunError(
-            f"{folder} holds a run with other settings: move it away to run {run.experiment.name} with today's"
-        )
+    if begun and (not _same_settings(run, folder) or revised_since(numerics_of_run(folder), run.numerics())):
+        watcher.set_aside(run, RunFolder(folder).set_aside())
+        begun = False
     return folder, begun
 
 
 def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
     """Begin a training in a process of its own, or go on with one."""
-    folder, resumed = _place(run, work)
+    folder, resumed = _place(run, work, watcher)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         settings = folder.parent / f"{folder.name}.yaml"

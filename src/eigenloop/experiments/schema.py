@@ -109,6 +109,8 @@ class Analysis(_Strict):
     """Of ``eigenloop analyse``."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Arguments of the function of that name in `eigenloop.analysis`."""
+    trains: tuple[str, ...] = ()
+    """Of an analysis that trains networks: the parts whose version (`eigenloop.numerics`) its numbers depend on."""
 
 
 class Experiment(_Strict):

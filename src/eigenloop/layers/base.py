@@ -62,6 +62,11 @@ class RecurrentLayer(nn.Module):
 
     # ---------------------------------------------------------------- what a subclass writes
 
+    @property
+    @abstractmethod
+    def recurrence(self) -> str:
+        """The name of what is computed over time, as `eigenloop.numerics` lists it."""
+
     @abstractmethod
     def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
         """Run a cell: (T, B, m) and (B, n) give the states (T, B, n) and the last one (B, n)."""

@@ -154,6 +154,11 @@ class GRU(RecurrentLayer):
             shapes[f"h0{cell}"] = ((n,), real)
         self._add_parameters(device, shapes)
 
+    @property
+    def recurrence(self) -> str:
+        """The gated recurrence; its two senses of the update gate are computed differently."""
+        return f"gated recurrence, update={self.update!r}"
+
     def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
         additive, threshold, recurrent_bias = self._biases(cell)
         return recurrence.gated(

@@ -130,6 +130,11 @@ class RNN(RecurrentLayer):
                 "rule for either: use num_layers=1 and dropout=0, and stack layers over their real parts yourself"
             )
 
+    @property
+    def recurrence(self) -> str:
+        """The simple recurrence; a complex state is computed differently."""
+        return "simple recurrence" + ", complex state" * self.state_dtype.is_complex
+
     def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
         threshold = self.nonlinearity == "modrelu"
         additive = getattr(self, f"bias_ih{cell}") if self.input_bias or (self.bias and not threshold) else None

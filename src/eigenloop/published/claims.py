@@ -14,7 +14,7 @@ Note [When a claim is decided]
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from eigenloop.experiments.schema import Claim
@@ -71,7 +71,15 @@ def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
                 found += [_compared(line, sheet.line(other)) for other in claim.below_row]
             elif claim is not None:
                 found.append(_judged(line, claim))
-    return tuple(found)
+    return tuple(map(_unless_stale, found))
+
+
+def _unless_stale(finding: Finding) -> Finding:
+    """Let results of an older arithmetic decide nothing."""
+    if any(outcome is not None and outcome.revisions for outcome in (finding.outcome, finding.other_outcome)):
+        because = "made with an older version of the arithmetic"
+        return replace(finding, verdict="undecided", because=because, provisional=False)
+    return finding
 
 
 def _judged(line: Line, claim: Claim) -> Finding:

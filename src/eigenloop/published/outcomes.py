@@ -55,6 +55,7 @@ class Outcome:
         total: how many runs there are.
         changed: settings besides the length that are not the paper's.
         outdated: some run was made with other settings than the experiment has now.
+        revisions: what has changed in the arithmetic since some run was made; the outcome is stale if anything has.
     """
 
     budget: BudgetName
@@ -68,6 +69,7 @@ class Outcome:
     progress: Progress | None
     changed: tuple[Change, ...] = ()
     outdated: bool = False
+    revisions: tuple[str, ...] = ()
 
     @property
     def shorter(self) -> bool:
@@ -125,6 +127,7 @@ def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: floa
         progress=None if status == "computed" else _progress(counting, plan),
         changed=tuple(changes.values()),
         outdated=any(plan.outdated(run) for run in counting),
+        revisions=tuple(dict.fromkeys(revision for run in counting for revision in plan.revisions(run))),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from eigenloop.experiments import Experiment, Record, planned
 from eigenloop.experiments.plan import config_hash, short_hash
 from eigenloop.experiments.schema import BudgetName
+from eigenloop.numerics import revised_since, versions
 from eigenloop.report import names
 
 #: What does not make another experiment of it: the length, which is shown by itself, and how things are looked at.
@@ -69,6 +70,14 @@ class Plan:
             for key in ours
             if key in paper and key not in _BESIDE_THE_POINT and ours[key] != paper[key]
         ]
+
+    def revisions(self, run: Record) -> list[str]:
+        """List what has changed in the arithmetic since a run was made; it is stale if anything has."""
+        analysis = self.experiment.analysis
+        if analysis is not None:
+            return revised_since(run.numerics, versions(analysis.trains))
+        plans = planned(self.experiment, run.budget, [self.row])
+        return revised_since(run.numerics, plans[0].numerics()) if plans else []
 
     def outdated(self, run: Record) -> bool:
         """Whether a run was made with other settings than its row has now."""

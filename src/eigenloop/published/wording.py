@@ -128,16 +128,18 @@ def budget(outcome: Outcome | None) -> str:
 
 def length(outcome: Outcome | None) -> str:
     """Write how far the runs of a row came, and what is to know about it."""
-    if outcome is None or outcome.progress is None:
+    if outcome is None:
         return MISSING
-    parts = [_came(outcome.progress)]
+    parts = [] if outcome.progress is None else [_came(outcome.progress)]
     if outcome.status == "unfinished":
         parts.append("unfinished")
     elif outcome.status == "complete" and all(run.status == "solved" for run in outcome.runs):
         parts.append("solved")
     if outcome.changed:
         parts.append("other settings")
-    return ", ".join(parts)
+    if outcome.revisions:
+        parts.append("stale")
+    return ", ".join(parts) or MISSING
 
 
 def _came(progress: Progress) -> str:
@@ -183,6 +185,11 @@ def remarks(line: Line) -> list[str]:
         found.append(f"Other settings than the paper's: {'; '.join(map(str, outcome.changed))}.")
     if outcome.outdated:
         found.append("The settings of this row have changed since: run it again.")
+    if outcome.revisions:
+        found.append(
+            f"Stale: made with an older version of the arithmetic ({'; '.join(outcome.revisions)}). Run it again with "
+            f"`{line.command} --rerun-stale`."
+        )
     return found
 
 

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 
 from eigenloop import models
+from eigenloop.layers import GRU, RNN
+from eigenloop.layers.baselines import TorchGRU, TorchLSTM
 from eigenloop.matrices import Matrix
 from eigenloop.optim.projected import ProjectedOptimizer
 from eigenloop.readout import Model
@@ -36,12 +38,9 @@ def _built(config: Config) -> Model:
     input_size = network.embedding_size if network.embedding_size is not None else task.input_size
     tokens = task.input_size if network.embedding_size is not None else None
     output_size = task.output_size
-    options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
-    options["dtype"] = getattr(torch, config.training.dtype)
-    options["generator"] = torch.Generator().manual_seed(config.training.seed)
     try:
         return Model(
-            models.build(network.name, input_size, network.hidden_size, **options),
+            build_layer(config, input_size),
             output_size,
             embedding=tokens,
             tied=network.tied,
@@ -57,6 +56,14 @@ def _built(config: Config) -> Model:
         if is_out_of_memory(error):
             raise ConfigError(f"model {network.name} of size {network.hidden_size} does not fit into memory") from error
         raise
+
+
+def build_layer(config: Config, input_size: int) -> RNN | GRU | TorchLSTM | TorchGRU:
+    """Make the recurrent layer of a configuration for inputs of some size."""
+    options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
+    options["dtype"] = getattr(torch, config.training.dtype)
+    options["generator"] = torch.Generator().manual_seed(config.training.seed)
+    return models.build(config.network.name, input_size, config.network.hidden_size, **options)
 
 
 def _check_projected(net: Model, optimizer: str, model: str) -> None:

@@ -23,6 +23,8 @@ class Progress:
         norm: of the last gradient.
         latest: the latest evaluation of every part.
         evaluated: the step of that evaluation.
+        numerics: versions of the arithmetic that the first session had, see `eigenloop.numerics`; empty for a run that
+            began before there were versions.
     """
 
     step: int = 0
@@ -34,6 +36,7 @@ class Progress:
     norm: float = 0.0
     latest: dict[str, dict[str, float]] = field(default_factory=dict)
     evaluated: int = 0
+    numerics: dict[str, int] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
         """Return what a checkpoint keeps; windows are kept apart, because each process has its own."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -82,6 +83,23 @@ class RunFolder:
             raise RunError(
                 f"another process is training in {self.path}: wait for it, or choose another --out"
             ) from error
+
+    def set_aside(self) -> Path:
+        """Rename the folder to NAME-old, NAME-old-2, ..., so that another run can take its place; return the new name.
+
+        Nothing is lost, and a folder in which another process trains is refused.
+        """
+        try:
+            self._hold()
+            numbered = itertools.chain(["-old"], (f"-old-{number}" for number in itertools.count(2)))
+            names = (self.path.with_name(self.path.name + ending) for ending in numbered)
+            target = next(name for name in names if not name.exists())
+            self.path.rename(target)
+        except OSError as error:
+            raise RunError(f"{self.path} cannot be moved aside: {error.strerror or error}") from error
+        finally:
+            self.close()
+        return target
 
     # ---------------------------------------------------------------- metrics
 

@@ -155,6 +155,19 @@ def load_run(
     return net.eval(), config, step
 
 
+def numerics_of_run(folder: Path | str) -> dict[str, int]:
+    """Return the versions of the arithmetic that the run in a folder began with; empty where it does not say."""
+    path = Path(folder)
+    summary = RunFolder(path).read_json("summary.json")
+    if isinstance(summary, dict) and "numerics" in summary:
+        return dict(summary["numerics"])
+    try:
+        found = checkpoint.newest(path / "checkpoints")
+    except checkpoint.DamagedError:
+        return {}
+    return {} if found is None else dict(found[1].state["progress"].get("numerics", {}))
+
+
 def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:
     """Read the checkpoint that is asked for."""
     checkpoints = path / "checkpoints"

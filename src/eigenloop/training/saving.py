@@ -6,6 +6,7 @@ import time
 
 import torch
 
+from eigenloop.optim.stepwise import OutdatedStateError
 from eigenloop.readout import Model
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, states
@@ -116,6 +117,8 @@ class Saver:
         try:
             self.net.load_state_dict(kept.weights)
             self.optimizer.load_state_dict(kept.state["optimizer"])
+        except OutdatedStateError as error:
+            raise RunError(f"the run in {self.folder.path} cannot go on: {error}, with another --out") from error
         except (RuntimeError, ValueError) as error:
             raise RunError(
                 f"{checkpoint.folder_of(self.folder.checkpoints, step)} does not fit the network of "

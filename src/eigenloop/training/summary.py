@@ -55,6 +55,7 @@ def summarise(
         "started": progress.started,
         "processes": processes,
         "commit": machine.commit(),
+        "numerics": progress.numerics,
         "versions": machine.versions(),
         "machine": machine.machine(),
     }

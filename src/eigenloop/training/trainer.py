@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from eigenloop.matrices.errors import NotFiniteError
+from eigenloop.numerics import revised_since
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint
@@ -17,6 +18,7 @@ from eigenloop.training.config import Config
 from eigenloop.training.errors import ConfigError, DivergedError, RunError, is_out_of_memory
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.network import build_network
+from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
@@ -92,6 +94,7 @@ class Trainer:
                 self.folder.write_config(self.config)
             if restored is not None:
                 self.progress = restored
+                self._tell_revisions()
             else:
                 self._start()
             if self.section.tensorboard and self.processes.first:
@@ -120,7 +123,15 @@ class Trainer:
             if self.board is not None:
                 self.board.close()
 
+    def _tell_revisions(self) -> None:
+        for revision in revised_since(self.progress.numerics, numerics_in(self.net, self.optimizer)):
+            self.reporter.notice(
+                f"this run began with an older version of the arithmetic ({revision}). It goes on with today's: for "
+                "numbers that can be made again start another run"
+            )
+
     def _start(self) -> None:
+        self.progress.numerics = numerics_in(self.net, self.optimizer)
         self.progress.started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         if self.processes.first:
             self.folder.write_json("spectra.json", {"before": spectra(self.net)})
