@@ -5,6 +5,12 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#define FLUSH_TO_ZERO 0x8000u
+#define DENORMALS_ARE_ZERO 0x0040u
+#endif
+
 #define MOST_WORKERS 256
 
 /* How long to look before going to sleep, in nanoseconds. Waking up costs tens of microseconds, a fifth of a small step:
@@ -39,13 +45,26 @@ static void look_at(atomic_int *value, int seen) {
     } while ((now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec < PATIENCE);
 }
 
+/* Run a part with numbers too small to be normal taken for zero: a gradient that fades over a thousand steps passes
+ * through them, and they cost a processor up to a hundred times as much. The caller's mode is put back. */
+static void run_part(el_part body, void *context, int part) {
+#if defined(__SSE2__)
+    const unsigned before = _mm_getcsr();
+    _mm_setcsr(before | FLUSH_TO_ZERO | DENORMALS_ARE_ZERO);
+    body(context, part);
+    _mm_setcsr(before);
+#else
+    body(context, part);
+#endif
+}
+
 static void run_parts(void) { /* called and returns with the lock held */
     while (job.next < job.parts) {
         const int part = job.next++;
         const el_part body = job.body;
         void *const context = job.context;
         pthread_mutex_unlock(&lock);
-        body(context, part);
+        run_part(body, context, part);
         pthread_mutex_lock(&lock);
         if (atomic_fetch_sub(&job.left, 1) == 1) pthread_cond_broadcast(&finished);
     }
@@ -102,7 +121,7 @@ void el_parallel(int parts, el_part body, void *context) {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, register_fork_handlers);
     if (parts == 1 || pthread_mutex_trylock(&owner) != 0) {
-        for (int part = 0; part < parts; part++) body(context, part);
+        for (int part = 0; part < parts; part++) run_part(body, context, part);
         return;
     }
     pthread_mutex_lock(&lock);

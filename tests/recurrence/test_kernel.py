@@ -332,3 +332,14 @@ def test_inference_keeps_nothing() -> None:
         assert not kept
         gru(torch.randn(5, 2, 3))
     assert any(t.shape == (5, 2, 24) for t in kept)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("variant", variants())
+def test_numbers_too_small_to_be_normal_are_zero_inside_and_stay_as_they_are_outside(variant: str, count: int) -> None:
+    """A fading gradient passes through them for hundreds of steps, each several times slower: docs/speed.md."""
+    W = torch.full((1, 1), 1e-10)
+    with kernel.using(variant), threads(count):
+        out, _ = recurrence.simple(torch.zeros(4, 200, 1), W, None, torch.full((200, 1), 1e-20), activation="identity")
+    assert out[:2, 0, 0].tolist() == [pytest.approx(1e-30), 0.0]
+    assert (torch.tensor(1e-30) * 1e-10).item() > 0
