@@ -4,7 +4,7 @@ import math
 
 import pytest
 import torch
-from comparing import relative
+from comparing import exponential, relative
 
 from eigenloop import initializers
 
@@ -59,3 +59,9 @@ def test_unconstrained_starts() -> None:
     assert math.isclose(initializers.start("glorot", 300).std().item(), 1 / math.sqrt(300), rel_tol=0.02)
     given = torch.ones(2, 2)
     assert initializers.start(given, 2) is given
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 20])
+def test_henaff_is_the_exponential_of_its_skew_start(n: int) -> None:
+    draws = (torch.Generator().manual_seed(n) for _ in range(2))
+    assert relative(initializers.henaff(n, next(draws)), exponential(initializers.henaff_skew(n, next(draws)))) < 1e-14

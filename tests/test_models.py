@@ -225,3 +225,10 @@ def test_baselines_start_as_tensorflows() -> None:
         el.build("lstm", 3, 5, init="tensorflow", bias=False)
     with pytest.raises(ValueError, match="choose 'torch' or 'tensorflow'"):
         el.build("gru", 3, 5, init="keras")
+
+
+def test_rnn_orth_starts_as_a_rotation() -> None:
+    for seed in range(8):  # the supplement of nnRNN, A.4: drawn until the determinant is 1
+        rnn = el.build("rnn-orth", 3, 7, generator=torch.Generator().manual_seed(seed))
+        W = rnn.recurrent_matrix().double()
+        assert torch.linalg.det(W).item() == pytest.approx(1.0, abs=1e-5)

@@ -1,5 +1,8 @@
 """What a user relies on: state continuity, padding, batch order, norms, gradients, options."""
 
+import contextlib
+import gc
+import weakref
 from functools import partial
 
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import strategies as st
 
 import eigenloop as el
 from eigenloop.matrices import Exponential, Free, ScaledCayley, Schur
+from eigenloop.recurrence import kernel
 
 LAYERS = {
     "rnn modrelu": partial(el.RNN, 3, 6),
@@ -196,3 +200,40 @@ def test_a_seed_means_the_same_in_every_dtype() -> None:
         ]
         for (label, single), double in zip(made[0].state_dict().items(), made[1].state_dict().values(), strict=True):
             assert relative(single.to(torch.complex128), double.to(torch.complex128)) < 1e-6, (name, label)
+
+
+@pytest.mark.parametrize("change", ["all of it", "a view"])
+@pytest.mark.parametrize("path", ["reference", "kernel"])
+@pytest.mark.parametrize("kind", ["RNN", "GRU"])
+def test_an_output_may_be_changed_in_place(kind: str, path: str, change: str) -> None:
+    """torch.nn allows it: the gradients are those of a change that makes a new tensor."""
+    if path == "kernel" and kernel.library() is None:
+        pytest.skip("the compiled kernel is not there")
+    layer = getattr(el, kind)(3, 5, dtype=torch.float64)
+    x = torch.randn(6, 4, 3, dtype=torch.float64, requires_grad=True)
+    part = slice(None) if change == "all of it" else slice(2, 4)
+
+    def gradients(in_place: bool) -> list[torch.Tensor]:
+        out, h_n = layer(x)
+        if in_place:
+            out[part].mul_(3)
+        else:
+            scale = torch.ones(6, 1, 1, dtype=torch.float64)
+            scale[part] = 3
+            out = scale * out
+        return list(torch.autograd.grad(out.square().sum() + h_n.sum(), [x, *layer.parameters()]))
+
+    with kernel.using("reference") if path == "reference" else contextlib.nullcontext():
+        for ours, expected in zip(gradients(True), gradients(False), strict=True):
+            assert relative(ours, expected) < 1e-13
+
+
+def test_watching_an_output_keeps_nothing_alive() -> None:
+    out, h_n = el.RNN(3, 5)(torch.randn(6, 4, 3))
+    memory = weakref.ref(out.untyped_storage())
+    gc.disable()  # so that a cycle of references would show
+    try:
+        del out, h_n
+        assert memory() is None
+    finally:
+        gc.enable()

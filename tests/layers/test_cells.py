@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 import torch
-from comparing import relative, weighted
+from comparing import exponential, relative, weighted
 from torch import Tensor
 
 import eigenloop as el
@@ -136,7 +136,7 @@ def test_nnrnn_is_its_paper() -> None:
             form[row, column] += next(entries)
     A = torch.zeros(n, n, dtype=torch.float64)
     A[tuple(torch.triu_indices(n, n, 1))] = schur.orthogonal.skew.detach()
-    P = torch.matrix_exp(A - A.T)
+    P = exponential(A - A.T)
     assert relative(rnn.recurrent_matrix(), P @ form @ P.T) < 1e-12
     expected = 1e-4 * sum((1 - g) ** 2 for g in schur.gamma.tolist())
     assert math.isclose(rnn.penalty().item(), expected, rel_tol=1e-12)
@@ -148,7 +148,7 @@ def test_exprnn_is_its_paper() -> None:
     randomise_(rnn)
     A = torch.zeros(n, n, dtype=torch.float64)
     A[tuple(torch.triu_indices(n, n, 1))] = rnn.recurrent_l0.skew.detach()
-    assert relative(rnn.recurrent_matrix(), torch.matrix_exp(A - A.T)) < 1e-13
+    assert relative(rnn.recurrent_matrix(), exponential(A - A.T)) < 1e-13
 
 
 @pytest.mark.parametrize("nonlinearity", ["modrelu", "identity"])

@@ -65,3 +65,19 @@ def test_tolerance_goes_on_until_it_is_met() -> None:
 def test_bad_options(options: dict) -> None:
     with pytest.raises(ValueError, match=next(iter(options))):
         Bjorck(4, **options)
+
+
+@pytest.mark.parametrize("tolerance", [None, 1e-6])
+@pytest.mark.parametrize("scale", [0.0, 1e-40, 1e-30])
+def test_a_matrix_that_vanishes_has_a_finite_gradient(scale: float, tolerance: float | None) -> None:
+    matrix = Bjorck(4, tolerance=tolerance)
+    with torch.no_grad():
+        matrix.weight.mul_(scale)
+    W = matrix()
+    assert W.isfinite().all()
+    if scale == 0.0:
+        assert not W.any()
+        W.sum().backward()
+        assert torch.equal(matrix.weight.grad, torch.ones(4, 4))  # it leads away from zero
+    elif scale == 1e-30:
+        assert relative(W @ W.T, torch.eye(4)) < 1e-5

@@ -137,3 +137,14 @@ def test_bounds_of_the_paper_hold() -> None:
         quantized, e = quantize(W, bits), n / 2 ** (bits - 1)
         assert float(torch.linalg.matrix_norm(quantized @ quantized.mT - torch.eye(n))) <= 2 * e + e * e
         assert float((torch.linalg.svdvals(quantized) - 1).abs().max()) <= e
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("per_row", [False, True])
+def test_what_is_too_small_for_a_step_is_zero(dtype: torch.dtype, per_row: bool) -> None:
+    tiny = torch.finfo(dtype).tiny
+    for value in (tiny * 2**-20, tiny, 100 * tiny):
+        assert not quantize(torch.tensor([[value, 0.0]], dtype=dtype), 8, per_row).any()
+    W = torch.tensor([[-1e6 * tiny, 0.0]], dtype=dtype)
+    assert torch.equal(quantize(W, 8, per_row), W)
+    assert quantize(torch.tensor([[1e-44, 0.0]]), 8).isfinite().all()

@@ -225,3 +225,21 @@ def test_what_a_nearly_shut_gate_writes_has_a_gradient() -> None:
     out, _ = recurrence.gated(x, torch.zeros(3, 1), None, None, torch.zeros(1, 1), None, "identity", "before", "write")
     out.sum().backward()
     assert x.grad[0, 0, 2].item() == pytest.approx(torch.tensor(-18.0, dtype=torch.float64).sigmoid().item(), rel=1e-6)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("gates", [1, 3])
+def test_no_steps_at_all(gates: int, reverse: bool) -> None:
+    values = draw(0, 3, 4, gates=gates)
+    lengths = torch.zeros(3, dtype=torch.int64)
+    for given_lengths in (None, lengths):
+        if gates == 1:
+            out, h_n = recurrence.simple(*values.values(), given_lengths, "tanh", reverse)
+        else:
+            projected, W, bias, h0 = values.values()
+            out, h_n = recurrence.gated(projected, W, bias, None, h0, given_lengths, "tanh", reverse=reverse)
+        assert out.shape == (0, 3, 4)
+        assert torch.equal(h_n, values["h0"])
+        grads = torch.autograd.grad(h_n.sum() + out.sum(), [values["h0"], values["W"]])
+        assert torch.equal(grads[0], torch.ones(3, 4, dtype=torch.float64))
+        assert not grads[1].any()

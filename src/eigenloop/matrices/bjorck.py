@@ -14,6 +14,8 @@ from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 
 #: With a tolerance: 1.5 to this power lifts a singular value of 1e-35 of the largest to 1.
 _MOST_ITERATIONS = 200
+#: A squared singular value below this is none: its inverse, squared and multiplied on, would overflow.
+_LEAST_SQUARE = 1e-100
 
 
 class Bjorck(OrthogonalMatrix):
@@ -126,7 +128,9 @@ def _compose(
 
     y = l r^2 is the squared singular value of A_k. Divided differences obey D(fg) = f_i D(g) + g_j D(f).
     """
-    sigma_squared = values[-1].clamp_min(torch.finfo(values.dtype).tiny)
+    # M = 0 has nothing to be scaled by: it is left as it is, and so is its gradient.
+    vanishes = values[-1] <= _LEAST_SQUARE
+    sigma_squared = torch.where(vanishes, values.new_ones(()), values[-1])
     r, y = sigma_squared.rsqrt().expand_as(values), values / sigma_squared
     Dr = torch.zeros(len(values), len(values), dtype=values.dtype, device=values.device)
     Dy = Dr + 1 / sigma_squared
@@ -138,7 +142,7 @@ def _compose(
         Dr = r[:, None] * Dg + g[None, :] * Dr
         Dy = y[:, None] * (g[:, None] + g[None, :]) * Dg + (g * g)[None, :] * Dy
         r, y = r * g, y * g * g
-    return r, Dr
+    return torch.where(vanishes, torch.ones_like(r), r), torch.where(vanishes, torch.zeros_like(Dr), Dr)
 
 
 def _binomial(i: int) -> float:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.optim.optimizer import ParamsT
 
 from eigenloop.matrices import nearest_orthogonal
+from eigenloop.matrices.skew_exponential import skew_exponential
 from eigenloop.optim.projected import ProjectedOptimizer
 
 
@@ -162,6 +163,6 @@ def along(W: Tensor, a: Tensor, b: Tensor) -> Tensor:
     turned = W.mT @ a
     basis = torch.linalg.qr(torch.cat((b, turned), dim=1)).Q
     cross = (basis.mT @ turned) @ (basis.mT @ b).mT / 2
-    rotation = torch.linalg.matrix_exp(cross - cross.mT)
+    rotation = skew_exponential(cross - cross.mT)
     rotation.diagonal().sub_(1)
     return W + (W @ basis @ rotation) @ basis.mT

@@ -52,9 +52,9 @@ def rnn(input_size: int, hidden_size: Size, *, init: Init = "glorot", generator:
 
 
 def rnn_orth(
-    input_size: int, hidden_size: Size, *, init: Init = "haar", generator: Generator = None, **layer: Any
+    input_size: int, hidden_size: Size, *, init: Init = "rotation", generator: Generator = None, **layer: Any
 ) -> RNN:
-    """The same with W orthogonal at the start, and free from there."""
+    """The same with W orthogonal at the start, and free from there; of determinant 1 (Kerg et al. 2019, A.4)."""
     return rnn(input_size, hidden_size, init=init, generator=generator, **layer)
 
 

@@ -11,6 +11,11 @@ Note [An explicit Function in eager code]
 Note [Past the operator in eager code]
     The dispatch of an operator written in Python costs some hundred microseconds a training step, as much as a
     small network. Where nothing watches operators (`kernel.reachable`) eager code calls the same functions directly.
+
+Note [Outputs that are changed in place]
+    The backward pass reads the states, which are the output, and torch.nn lets its users change an output in place. So
+    another view of the states is saved, one that counts no changes, and a `Watch` tells the backward pass whether there
+    were any. If so, and only then, the states are computed again from the inputs, which are all kept.
 """
 
 from __future__ import annotations
@@ -24,6 +29,37 @@ from torch import Tensor
 from eigenloop.recurrence import kernel
 
 SetupContext = Callable[[Any, tuple[Any, ...], Any], None]
+
+
+class Watch:
+    """Tells whether an output was changed in place since, without keeping its memory or its graph."""
+
+    def __init__(self, output: Tensor) -> None:
+        self._counter = output.detach()  # shares the count of changes
+        self._counter.data = output.new_empty(0)
+        self._version = self._counter._version
+
+    def changed(self) -> bool:
+        """Whether it was changed."""
+        return self._counter._version != self._version
+
+
+def keep_states(ctx: Any, states: Tensor) -> Tensor:
+    """Return what to save of an output that is handed out; see Note [Outputs that are changed in place].
+
+    A compiler's graph has no changes in place, and the tensors of torch.func and of inference cannot be watched.
+    """
+    transformed = torch._C._are_functorch_transforms_active()
+    watchable = kernel.reachable(states) and not transformed and not states.is_inference()
+    ctx.watch = Watch(states) if watchable else None
+    return states.data if watchable else states
+
+
+def kept_states(ctx: Any, saved: Tensor, compute_again: Callable[[], Tensor]) -> Tensor:
+    """Return the states as they were, given what `keep_states` saved of them."""
+    return compute_again() if ctx.watch is not None and ctx.watch.changed() else saved
+
+
 PullBack = Callable[..., tuple[Tensor | None, ...]]
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
-from eigenloop.recurrence.differentiation import differentiable
+from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 
 
 def fused_gated(
@@ -220,11 +220,10 @@ def _backward_fake(
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    x, U, W, shift, threshold, _, h0, lengths, *options, _ = inputs
-    ctx.options = (*options, 0 if shift is None else shift.shape[0] // W.shape[1])
+    *tensors, ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope, _ = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[2])
-    ctx.save_for_backward(output[0], output[2], x, U, W, threshold, h0, lengths)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], *tensors)
 
 
 def _pull_back(
@@ -233,7 +232,13 @@ def _pull_back(
     if grad_out is None and grad_h_n is None:
         return (None,) * 14
     wanted = list(ctx.needs_input_grad[:7])
-    grads = run_backward(grad_out, grad_h_n, *ctx.saved_tensors, *ctx.options, wanted)
+    options = (ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope)
+    saved, gates, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, *options, False)
+    out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
+    x, U, W, shift, threshold, _, h0, lengths = tensors
+    shift_gates = 0 if shift is None else shift.shape[0] // W.shape[1]
+    grads = run_backward(grad_out, grad_h_n, out, gates, x, U, W, threshold, h0, lengths, *options, shift_gates, wanted)
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 7)
 
 

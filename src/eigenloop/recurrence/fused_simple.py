@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
-from eigenloop.recurrence.differentiation import differentiable
+from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 
 
 def fused_simple(
@@ -168,9 +168,9 @@ def _backward_fake(
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    x, U, W, _, threshold, h0, lengths, *ctx.options = inputs
+    *tensors, ctx.activation, ctx.reverse, ctx.slope = inputs
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(output[0], x, U, W, threshold, h0, lengths)
+    ctx.save_for_backward(keep_states(ctx, output[0]), *tensors)
 
 
 def _pull_back(
@@ -179,7 +179,12 @@ def _pull_back(
     if grad_out is None and grad_h_n is None:
         return (None,) * 10
     wanted = list(ctx.needs_input_grad[:6])
-    grads = run_backward(grad_out, grad_h_n, *ctx.saved_tensors, *ctx.options, wanted)
+    options = (ctx.activation, ctx.reverse, ctx.slope)
+    saved, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, *options)
+    out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
+    x, U, W, _, threshold, h0, lengths = tensors
+    grads = run_backward(grad_out, grad_h_n, out, x, U, W, threshold, h0, lengths, *options, wanted)
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
 
 

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS
-from eigenloop.recurrence.differentiation import differentiable
+from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_gated import fused_gated
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
@@ -230,9 +230,9 @@ def _backward_fake(
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    projected, W, bias, recurrent_bias, h0, lengths, *ctx.options = inputs
+    ctx.options = inputs[6:]
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(output[0], projected, W, bias, recurrent_bias, h0, lengths)
+    ctx.save_for_backward(keep_states(ctx, output[0]), *inputs[:6])
 
 
 def _pull_back(
@@ -240,7 +240,9 @@ def _pull_back(
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
         return (None,) * 11
-    out, projected, W, bias, recurrent_bias, h0, lengths = ctx.saved_tensors
+    saved, *tensors = ctx.saved_tensors
+    out = kept_states(ctx, saved, lambda: _forward(*tensors, *ctx.options)[0])
+    projected, W, bias, recurrent_bias, h0, lengths = tensors
     grads = run_backward(grad_out, grad_h_n, out, projected, W, bias, recurrent_bias, h0, lengths, *ctx.options)
     grad_bias = None if bias is None else grads[2]
     grad_recurrent_bias = None if recurrent_bias is None else grads[3]

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS, complex_modrelu_backward
-from eigenloop.recurrence.differentiation import differentiable
+from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_simple import fused_simple
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
@@ -162,11 +162,9 @@ def _backward_fake(
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    projected, W, bias, h0, lengths, ctx.activation, ctx.reverse, ctx.negative_slope = inputs
+    *tensors, ctx.activation, ctx.reverse, ctx.negative_slope = inputs
     ctx.set_materialize_grads(False)
-    # p is needed where the derivative cannot be read off the state.
-    kept = projected if projected.is_complex() and bias is not None else None
-    ctx.save_for_backward(output[0], kept, W, bias, h0, lengths)
+    ctx.save_for_backward(keep_states(ctx, output[0]), *tensors)
 
 
 def _pull_back(
@@ -174,9 +172,13 @@ def _pull_back(
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
         return (None,) * 8
-    saved = ctx.saved_tensors
-    grads = run_backward(grad_out, grad_h_n, *saved, ctx.activation, ctx.reverse, ctx.negative_slope)
-    bias = saved[3]
+    options = (ctx.activation, ctx.reverse, ctx.negative_slope)
+    saved, *tensors = ctx.saved_tensors
+    out = kept_states(ctx, saved, lambda: _forward(*tensors, *options)[0])
+    projected, W, bias, h0, lengths = tensors
+    # p is needed where the derivative cannot be read off the state.
+    needed = projected if projected.is_complex() and bias is not None else None
+    grads = run_backward(grad_out, grad_h_n, out, needed, W, bias, h0, lengths, *options)
     return grads[0], grads[1], None if bias is None else grads[2], grads[3], None, None, None, None
 
 

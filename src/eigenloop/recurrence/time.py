@@ -22,6 +22,8 @@ def previous_states(out: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bo
     The outputs shifted by one, with h0 at the first step visited. In reverse that first step is the last
     valid one of each sequence. What stands at padded steps is of no use.
     """
+    if len(out) == 0:
+        return out
     if not reverse:
         return torch.cat((h0.unsqueeze(0), out[:-1]))
     previous = torch.cat((out[1:], h0.unsqueeze(0)))
