@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eigenloop.quantization.coded_matrices import Codes, network_codes
 from eigenloop.quantization.conditioning import Departure, departure, singular_ratio
 from eigenloop.quantization.in_layer import Quantizer
 from eigenloop.quantization.post_training import quantize_
@@ -9,11 +10,13 @@ from eigenloop.quantization.quantizer import codes, quantize
 from eigenloop.quantization.size import SizeReport, size_report
 
 __all__ = [
+    "Codes",
     "Departure",
     "Quantizer",
     "SizeReport",
     "codes",
     "departure",
+    "network_codes",
     "quantize",
     "quantize_",
     "singular_ratio",

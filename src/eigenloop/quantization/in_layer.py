@@ -66,12 +66,14 @@ class Quantizer:
             quantized = eye + quantize(W - eye, self.bits, self.per_row)
         else:
             quantized = quantize(W, self.bits, self.per_row)
-        if self.normalise != "none":
-            # A constant in the backward pass, as alpha is.
-            held = quantized.detach()
-            if bool(held.isfinite().all()):  # the decompositions refuse NaN; here it goes on to the loss, which says so
-                quantized = quantized / _SIZES[self.normalise](held).clamp_min(torch.finfo(W.dtype).tiny)
-        return quantized
+        divisor = self.divisor(quantized.detach())  # a constant in the backward pass, as alpha is
+        return quantized if divisor is None else quantized / divisor
+
+    def divisor(self, quantized: Tensor) -> Tensor | None:
+        """Return what a quantized recurrent matrix is divided by, if by anything."""
+        if self.normalise == "none" or not bool(quantized.isfinite().all()):
+            return None  # the decompositions refuse NaN; here it goes on to the loss, which says so
+        return _SIZES[self.normalise](quantized).clamp_min(torch.finfo(quantized.dtype).tiny)
 
     def input(self, U: Tensor) -> Tensor:
         """Quantize an input matrix."""

@@ -117,7 +117,7 @@ def _layer(layer: nn.Module, prefix: str, bits: int | Quantizer | None) -> Itera
     quantizer = bits if isinstance(bits, Quantizer) else layer.quantizer if bits is None else Quantizer(bits)
     assert quantizer is None or isinstance(quantizer, Quantizer)
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
-    cells = {name: _gates(child) for name, child in layer.named_children()}
+    cells = {name: gates_of(child) for name, child in layer.named_children()}
     for name, parameter in layer.named_parameters(recurse=False):
         if name.startswith("weight_ih"):
             gates = len(cells[name.replace("weight_ih", "recurrent")])
@@ -131,7 +131,7 @@ def _layer(layer: nn.Module, prefix: str, bits: int | Quantizer | None) -> Itera
             yield _part(prefix + name + key, W, width, len(W) if per_row else 1)
 
 
-def _gates(cell: nn.Module) -> dict[str, nn.Module]:
+def gates_of(cell: nn.Module) -> dict[str, nn.Module]:
     """Return the matrices of a cell by the ending of their names: one, or those of a GRU's gates."""
     return {"": cell} if hasattr(cell, "defect") else {f".{gate}": matrix for gate, matrix in cell.named_children()}
 

@@ -1,0 +1,96 @@
+"""The whole numbers that a quantized network computes with, and their steps: what a device stores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop.quantization.in_layer import Quantizer
+from eigenloop.quantization.quantizer import codes
+from eigenloop.quantization.size import gates_of
+
+
+@dataclass(frozen=True)
+class Codes:
+    """A quantized matrix, numbers * step / divisor, plus I where it was quantized around the identity.
+
+    Attributes:
+        numbers: -2^(k-1) .. 2^(k-1) - 1, as int32.
+        step: of the whole matrix, (), or of every row, (rows, 1).
+        bits: k.
+        divisor: the norm or radius by which the matrix is divided (`Quantizer.normalise`); None where it is not.
+        around_identity: whether I is added, before the division.
+    """
+
+    numbers: Tensor
+    step: Tensor
+    bits: int
+    divisor: Tensor | None = None
+    around_identity: bool = False
+
+    def matrix(self) -> Tensor:
+        """Return the matrix that the network uses, to the last bit."""
+        found = self.numbers.to(self.step.dtype) * self.step
+        if self.around_identity:
+            found = torch.eye(len(found), dtype=found.dtype, device=found.device) + found
+        return found if self.divisor is None else found / self.divisor
+
+
+@torch.no_grad()
+def network_codes(network: nn.Module) -> dict[str, Codes]:
+    """Return the codes of every matrix that a network quantizes in evaluation, by the names of `size_report`.
+
+    Quantizing `recurrent_matrix()` again need not give them: that matrix is quantized already, and a largest entry
+    that was cut off makes the next step smaller.
+
+    >>> import eigenloop as el
+    >>> rnn = el.RNN(3, 8, bits=4)
+    >>> found = network_codes(rnn)
+    >>> list(found)
+    ['weight_ih_l0', 'recurrent_l0']
+    >>> torch.equal(found["recurrent_l0"].matrix(), rnn.recurrent_matrix())
+    True
+    """
+    found: dict[str, Codes] = {}
+    for name, module in network.named_modules():
+        prefix = f"{name}." if name else ""
+        quantizer = getattr(module, "quantizer", None)
+        if isinstance(quantizer, Quantizer):
+            found |= {prefix + key: value for key, value in _layer(module, quantizer).items()}
+        bits = getattr(module, "readout_bits", None)
+        if bits is not None:
+            weight = module.readout.weight
+            assert isinstance(weight, Tensor)
+            found[f"{prefix}readout.weight"] = _coded(weight, Quantizer(bits))
+    if not found:
+        name = type(network).__name__
+        raise ValueError(f"this {name} is not quantized: build it with bits=, or call quantization.quantize_ first")
+    return found
+
+
+def _layer(layer: nn.Module, quantizer: Quantizer) -> dict[str, Codes]:
+    cells = {name: gates_of(child) for name, child in layer.named_children()}
+    found = {}
+    for name, matrices in cells.items():
+        inputs = name.replace("recurrent", "weight_ih")
+        if hasattr(layer, inputs):
+            for ending, U in zip(matrices, getattr(layer, inputs).chunk(len(matrices)), strict=True):
+                found[inputs + ending] = _coded(U, quantizer)
+        for ending, matrix in matrices.items():
+            found[name + ending] = _recurrent(matrix(), quantizer)
+    return found
+
+
+def _coded(U: Tensor, quantizer: Quantizer) -> Codes:
+    numbers, step = codes(U, quantizer.bits, quantizer.per_row)
+    return Codes(numbers.to(torch.int32), step, quantizer.bits)
+
+
+def _recurrent(W: Tensor, quantizer: Quantizer) -> Codes:
+    eye = torch.eye(len(W), dtype=W.dtype, device=W.device)
+    around = quantizer.around_identity
+    coded = _coded(W - eye if around else W, quantizer)
+    undivided = Codes(coded.numbers, coded.step, coded.bits, None, around)
+    return Codes(coded.numbers, coded.step, coded.bits, quantizer.divisor(undivided.matrix()), around)
