@@ -57,7 +57,7 @@ def train_(net: nn.Module, steps: int, optimizer: torch.optim.Optimizer | None =
 
 def carries_state(module: nn.Module) -> bool:
     """Whether a training forward looks at the data of the parameters, which splits a compiled graph."""
-    kinds = ("NeumannCayley", "UnitDisc", "Orthogonal", "Unitary")
+    kinds = ("Orthogonal", "Unitary")
     return bool(getattr(module, "rebase_every", None)) or type(module).__name__ in kinds
 
 
@@ -169,6 +169,41 @@ def test_compile(net: el.Model) -> None:
 @pytest.mark.parametrize("net", ["scornn", "dtriv", "nnrnn", "ncgru"], indirect=True)
 def test_compile_to_machine_code(net: el.Model) -> None:
     check_compiled(net, "inductor")
+
+
+@pytest.mark.filterwarnings(*COMPILER_WARNINGS)
+@pytest.mark.parametrize("net", ["ncgru", "enrnn"], indirect=True)
+def test_what_a_matrix_carries_is_carried_in_one_graph(net: el.Model) -> None:
+    """The Neumann inverse with its age, ENRNN's switch and leading vectors: as in eager code, step for step."""
+    if hasattr(net.rnn.recurrent_l0, "short"):
+        with torch.no_grad():
+            net.rnn.recurrent_l0.short.weight.mul_(1.5)  # so that the switch goes on
+    twin = copy.deepcopy(net)
+    torch.compiler.reset()
+    compiled = torch.compile(twin, backend="aot_eager", fullgraph=True)
+    optimizers = [optimizer_for(net), optimizer_for(twin)]
+    for _ in range(4):
+        for model, optimizer in zip((net, compiled), optimizers, strict=True):
+            optimizer.zero_grad()
+            model(x)[0].square().mean().backward()
+            optimizer.step()
+    ours, theirs = twin.state_dict(), net.state_dict()
+    for name in theirs:
+        assert relative(ours[name].double(), theirs[name].double()) < 1e-4, name
+
+
+@pytest.mark.filterwarnings(*COMPILER_WARNINGS)
+def test_export(net: el.Model) -> None:
+    net.eval()
+    exported = torch.export.export(net, (x,)).module()
+    for inputs in (x, torch.randn_like(x)):
+        assert relative(exported(inputs)[0], net(inputs)[0]) < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.trace:DeprecationWarning")
+def test_tracing_by_torch_jit_is_refused(net: el.Model) -> None:
+    with pytest.raises(RuntimeError, match=r"torch\.export"):
+        torch.jit.trace(net.rnn, (x,))
 
 
 def test_compile_does_not_unroll_time() -> None:

@@ -203,6 +203,11 @@ class RecurrentLayer(nn.Module):
         Returns:
             The states of the last layer in the form of the input, and the final states in the form of `hx`.
         """
+        if torch.jit.is_tracing():  # type: ignore[attr-defined]
+            raise RuntimeError(
+                f"torch.jit.trace would record this {type(self).__name__} as a constant that ignores its input: use "
+                "torch.export.export(model.eval(), (input,)), or torch.compile"
+            )
         batch = arrange(input, lengths, self.batch_first, type(self).__name__)
         dtype = self.state_dtype
         x = self._checked(batch.x, dtype)

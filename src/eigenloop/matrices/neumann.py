@@ -11,6 +11,7 @@ from torch.autograd.function import once_differentiable
 
 from eigenloop.matrices import triangle
 from eigenloop.matrices.cayley import ScaledCayley
+from eigenloop.matrices.opaque import opaque
 
 #: Probe vectors for the residual; more than one, so that a residual cannot hide from all of them.
 _PROBES = 8
@@ -87,9 +88,13 @@ class NeumannCayley(ScaledCayley):
     # ---------------------------------------------------------------- the map
 
     def _map(self) -> Tensor:
-        # A graph for evaluation (torch.export) cannot look at data: it takes the exact inverse.
-        looking = self.training or not torch.compiler.is_compiling()
-        if looking and torch.equal(self.skew, self.inverse_skew):
+        # A traced graph cannot look at data. In training Z has just been brought up to date; in evaluation it may
+        # belong to other entries, and the exact inverse is taken.
+        if torch.compiler.is_compiling():
+            fits = self.training and torch.is_grad_enabled() and isinstance(self.skew, nn.Parameter)
+        else:
+            fits = torch.equal(self.skew, self.inverse_skew)
+        if fits:
             Z = self.inverse
         else:
             Z = self._exact_inverse().to(self.skew.dtype)
@@ -101,46 +106,25 @@ class NeumannCayley(ScaledCayley):
 
     @torch.no_grad()
     def _exact_inverse(self) -> Tensor:
-        A = triangle.skew(self.skew.double(), self.n)
-        return torch.linalg.inv(torch.eye(self.n, dtype=A.dtype, device=A.device) + A)
+        return _exact_inverse(self.skew, self.n)
 
     # ---------------------------------------------------------------- the carried inverse
 
     def advance_(self) -> None:
         """Update Z for the step that the optimizer took; see Note [The step that was really taken]."""
         # functional_call lends us tensors that are not ours to follow.
-        if isinstance(self.skew, nn.Parameter):
-            self._follow_step_()
-
-    @torch.compiler.disable
-    @torch.no_grad()
-    def _follow_step_(self) -> None:
-        if torch.equal(self.skew, self.inverse_skew):
+        if not isinstance(self.skew, nn.Parameter):
             return
-        Z = self.inverse
-        X = -(Z @ triangle.skew(self.skew - self.inverse_skew, self.n))
-        self.inverse_step.copy_(X)
-        self.age += 1
-        if self.always_exact or self.age >= self.reset_every:
-            self._reset_()
+        if not torch.compiler.is_compiling() and torch.equal(self.skew, self.inverse_skew):
             return
-        series = Z
-        for _ in range(self.order):
-            series = torch.addmm(Z, X, series)
-        if self._residual(series) <= self.tolerance:
-            self.inverse.copy_(series)
+        with torch.no_grad():
+            carried = self.inverse, self.inverse_skew, self.inverse_step, self.age
+            reset_every = 1 if self.always_exact else self.reset_every
+            inverse, step, age = _followed(self.skew.detach(), *carried, self.order, reset_every, self.tolerance)
+            self.inverse.copy_(inverse)
             self.inverse_skew.copy_(self.skew)
-        else:
-            self._reset_()
-
-    def _residual(self, Z: Tensor) -> float:
-        """Estimate the root-mean-square row norm of I - (I + A) Z from a few random signs, in O(n^2)."""
-        generator = torch.Generator().manual_seed(self.n)
-        probes = 1 - 2 * torch.randint(2, (self.n, _PROBES), generator=generator)
-        signs = probes.to(Z)
-        image = Z @ signs
-        left = signs - image - triangle.skew(self.skew, self.n) @ image
-        return float(left.square().mean().sqrt())
+            self.inverse_step.copy_(step)
+            self.age.copy_(age)
 
     @torch.no_grad()
     def _reset_(self) -> None:
@@ -170,6 +154,54 @@ class NeumannCayley(ScaledCayley):
         """Show the size, the number of -1 in D, and how the inverse is kept."""
         kept = "exact=True" if self.always_exact else f"order={self.order}, reset_every={self.reset_every}"
         return f"{super().extra_repr()}, {kept}"
+
+
+def _exact_inverse(skew: Tensor, n: int) -> Tensor:
+    """Return (I + A)^-1 in double precision."""
+    A = triangle.skew(skew.double(), n)
+    return torch.linalg.inv(torch.eye(n, dtype=A.dtype, device=A.device) + A)
+
+
+def _followed_fake(
+    skew: Tensor, inverse: Tensor, inverse_skew: Tensor, step: Tensor, age: Tensor, *options: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.empty_like(inverse), torch.empty_like(inverse), torch.empty_like(age)
+
+
+@opaque("neumann_step", _followed_fake)
+def _followed(
+    skew: Tensor,
+    inverse: Tensor,
+    inverse_skew: Tensor,
+    step: Tensor,
+    age: Tensor,
+    order: int,
+    reset_every: int,
+    tolerance: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the inverse for new entries of A, X = -Z S of the step that led there, and the steps since a reset."""
+    n = len(inverse)
+    if torch.equal(skew, inverse_skew):
+        return inverse.clone(), step.clone(), age.clone()
+    X = -(inverse @ triangle.skew(skew - inverse_skew, n))
+    age = age + 1
+    if age < reset_every:
+        series = inverse
+        for _ in range(order):
+            series = torch.addmm(inverse, X, series)
+        if _residual(series, skew) <= tolerance:
+            return series, X, age
+    return _exact_inverse(skew, n).to(inverse.dtype), X, torch.zeros_like(age)
+
+
+def _residual(Z: Tensor, skew: Tensor) -> float:
+    """Estimate the root-mean-square row norm of I - (I + A) Z from a few random signs, in O(n^2)."""
+    n = len(Z)
+    probes = 1 - 2 * torch.randint(2, (n, _PROBES), generator=torch.Generator().manual_seed(n))
+    signs = probes.to(Z)
+    image = Z @ signs
+    left = signs - image - triangle.skew(skew, n) @ image
+    return float(left.square().mean().sqrt())
 
 
 class _CayleyFromInverse(torch.autograd.Function):

@@ -13,6 +13,7 @@ from eigenloop import initializers
 from eigenloop.matrices.base import Matrix
 from eigenloop.matrices.dominant import Dominant, dominant, spectral_radius
 from eigenloop.matrices.errors import NotInSetError
+from eigenloop.matrices.opaque import opaque
 from eigenloop.matrices.orthogonality import real_only
 
 #: The derivative of an eigenvalue beyond which it counts as multiple, and the least rho beside ||T||_F; see
@@ -89,38 +90,12 @@ class UnitDisc(Matrix):
     def exact(self) -> Tensor:
         """Compute W; a training forward also remembers the leading vectors and whether rho has passed 1."""
         T = self.weight.double()
-        remember = self.training and torch.is_grad_enabled() and isinstance(self.weight, nn.Parameter)
-        scale = self._scale(T.detach(), remember)
-        if scale is None:
-            return T
-        radius = _SpectralRadius.apply(T, *scale)
-        return T / (radius + self.eps).clamp_min(torch.finfo(T.dtype).tiny)
-
-    @torch.compiler.disable
-    @torch.no_grad()
-    def _scale(self, T: Tensor, remember: bool) -> tuple[Tensor, Tensor] | None:
-        """Return rho(T) and its derivative if T is to be normalised, or None if W = T."""
-        if not torch.isfinite(T).all():
-            return None
-        found = dominant(T.cpu().numpy(), self.right.double().cpu().numpy(), self.left.double().cpu().numpy())
-        if remember:
-            self.right.copy_(torch.from_numpy(found.right))
-            self.left.copy_(torch.from_numpy(found.left))
-            self.normalised.logical_or_(torch.tensor(found.radius > 1, device=self.normalised.device))
-        if found.radius <= 1 and (not self.normalised or self._vanishes(found.radius, T)):
-            return None
-        return torch.tensor(found.radius, dtype=T.dtype, device=T.device), _radius_derivative(found).to(T.device)
-
-    def _vanishes(self, radius: float, T: Tensor) -> bool:
-        """Whether rho + eps is nothing to divide T by; with a warning where it is."""
-        vanishes = radius + self.eps <= _LEAST_RADIUS * float(torch.linalg.matrix_norm(T))
-        if vanishes:
-            warnings.warn(
-                "the spectral radius of UnitDisc's matrix nearly vanishes beside its norm, so it cannot be divided by: "
-                "the matrix is used as it is for this step",
-                stacklevel=2,
-            )
-        return vanishes
+        divisor, derivative, *carried = _divisor(T.detach(), self.right, self.left, self.normalised, self.eps)
+        if self.training and torch.is_grad_enabled() and isinstance(self.weight, nn.Parameter):
+            with torch.no_grad():
+                for buffer, value in zip((self.right, self.left, self.normalised), carried, strict=True):
+                    buffer.copy_(value)
+        return T / _Divisor.apply(T, divisor, derivative)
 
     def defect(self) -> float:
         """Return by how much the spectral radius of the built W exceeds 1."""
@@ -146,6 +121,49 @@ class UnitDisc(Matrix):
         return str(self.n) if self.eps == 0 else f"{self.n}, eps={self.eps}"
 
 
+def _divisor_fake(
+    T: Tensor, right: Tensor, left: Tensor, normalised: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    return (
+        T.new_empty(()),
+        torch.empty_like(T),
+        torch.empty_like(right),
+        torch.empty_like(left),
+        torch.empty_like(normalised),
+    )
+
+
+@opaque("unit_disc_divisor", _divisor_fake)
+def _divisor(
+    T: Tensor, right: Tensor, left: Tensor, normalised: Tensor, eps: float
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Return what T is divided by, its derivative, and what a training forward carries on.
+
+    The divisor is rho(T) + eps, and 1 without a derivative where W = T: before the switch, and where rho vanishes.
+    """
+    one, zero = T.new_ones(()), torch.zeros_like(T)
+    if not torch.isfinite(T).all():
+        return one, zero, right.clone(), left.clone(), normalised.clone()
+    found = dominant(T.cpu().numpy(), right.double().cpu().numpy(), left.double().cpu().numpy())
+    vectors = torch.from_numpy(found.right).to(right), torch.from_numpy(found.left).to(left)
+    switched = normalised.logical_or(torch.tensor(found.radius > 1, device=normalised.device))
+    if found.radius <= 1 and (not normalised or _vanishes(found.radius, eps, T)):
+        return one, zero, *vectors, switched
+    return T.new_tensor(found.radius + eps), _radius_derivative(found).to(T.device), *vectors, switched
+
+
+def _vanishes(radius: float, eps: float, T: Tensor) -> bool:
+    """Whether rho + eps is nothing to divide T by; with a warning where it is."""
+    vanishes = radius + eps <= _LEAST_RADIUS * float(torch.linalg.matrix_norm(T))
+    if vanishes:
+        warnings.warn(
+            "the spectral radius of UnitDisc's matrix nearly vanishes beside its norm, so it cannot be divided by: "
+            "the matrix is used as it is for this step",
+            stacklevel=2,
+        )
+    return vanishes
+
+
 def _radius_derivative(found: Dominant) -> Tensor:
     """Return C / rho; zero, with a warning, where the dominant eigenvalue is multiple or nearly so."""
     n = len(found.right)
@@ -159,13 +177,13 @@ def _radius_derivative(found: Dominant) -> Tensor:
     return torch.from_numpy((found.value.conjugate() * found.derivative).real / found.radius)
 
 
-class _SpectralRadius(torch.autograd.Function):
-    """rho(T) with the derivative that was found beside it."""
+class _Divisor(torch.autograd.Function):
+    """rho(T) + eps with the derivative that was found beside it."""
 
     @staticmethod
-    def forward(ctx: Any, T: Tensor, radius: Tensor, derivative: Tensor) -> Tensor:
+    def forward(ctx: Any, T: Tensor, divisor: Tensor, derivative: Tensor) -> Tensor:
         ctx.save_for_backward(derivative)
-        return radius.clone()
+        return divisor.clone()
 
     @staticmethod
     @once_differentiable
