@@ -105,7 +105,7 @@ class _Watcher:
         self._console = Console(highlight=False)
         self._live = Live(console=self._console, refresh_per_second=2, transient=True)
         self._told = time.monotonic()
-        self._known, self._new = 0, 0
+        self._known, self._new, self._stale = 0, 0, 0
 
     def __enter__(self) -> _Watcher:
         if self._console.is_terminal:
@@ -124,7 +124,7 @@ class _Watcher:
 
     def ended(self, results: Path) -> None:
         """Say how to run again what was only looked up."""
-        if self._known and not self._new:
+        if self._known and not self._new and not self._stale:
             self._say(f"All of it is in {results} already. To run it again give other folders: --results and --work.")
 
     def _count(self, known: bool) -> None:
@@ -144,6 +144,7 @@ class _Watcher:
 
     def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
         """Say that a result is stale."""
+        self._stale += 1
         what = "it is run again" if again else "run it again with --rerun-stale"
         self._say(f"{label}: stale, made with an older version of the arithmetic ({'; '.join(revisions)}): {what}")
 
