@@ -29,7 +29,7 @@ TARGET static void FN(gate_product)(const FN(gated_run) *run, int gate, int64_t 
     if (run->few)
         FN(multiply_few)(M, n, K, a, lda, (const REAL *)V + gate * n * K, c, ldc, start, ldstart);
     else
-        FN(multiply)(0, M, n, K, a, lda, packed, c, ldc, start, ldstart);
+        FN(multiply)(M, n, K, a, lda, packed, c, ldc, start, ldstart);
 }
 
 TARGET static void FN(sigmoid_row)(int64_t n, const REAL *restrict z, REAL *restrict value) {

@@ -52,7 +52,7 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
         if (!call->before) FN(unreset_row)(n, dc, gate, gate + 3 * n, row, inner + r * ld);
     }
     if (call->before) {
-        FN(multiply)(0, R, n, n, dz + 2 * ld, wide, run->W[2], scratch, ld, NULL, 0);
+        FN(multiply)(R, n, n, dz + 2 * ld, wide, run->W[2], scratch, ld, NULL, 0);
         for (int64_t r = 0; r < R; r++) {
             if (!el_valid(lengths, t, from + r)) continue;
             const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
@@ -60,10 +60,10 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
             FN(add_row)(n, mine->pulled + r * ld, inner);
         }
     } else {
-        FN(multiply)(0, R, n, n, inner, ld, run->W[2], mine->pulled, ld, mine->pulled, ld);
+        FN(multiply)(R, n, n, inner, ld, run->W[2], mine->pulled, ld, mine->pulled, ld);
     }
     for (int g = 0; g < 2; g++)
-        FN(multiply)(0, R, n, n, dz + g * ld, wide, run->W[g], mine->pulled, ld, mine->pulled, ld);
+        FN(multiply)(R, n, n, dz + g * ld, wide, run->W[g], mine->pulled, ld, mine->pulled, ld);
     for (int64_t r = 0; r < R; r++) {
         REAL *row = dz + r * wide;
         if (!el_valid(lengths, t, from + r)) memcpy(mine->pulled + r * ld, mine->dh + r * ld, (size_t)n * sizeof(REAL));
@@ -91,7 +91,7 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         FN(pack_rows)(count, n, mine->rows, packed);
         for (int g = 0; g < 2; g++) {
             REAL *grad = mine->grad_W + g * n * ld;
-            FN(multiply)(1, n, n, count, dz + g * ld, wide, packed, grad, ld, grad, ld);
+            FN(multiply_transposed)(n, n, count, dz + g * ld, wide, packed, grad, ld);
         }
         if (call->before) {
             for (int64_t i = first, k = 0; i < last; i++) {
@@ -105,9 +105,9 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         }
         REAL *grad = mine->grad_W + 2 * n * ld;
         if (call->before)
-            FN(multiply)(1, n, n, count, dz + 2 * ld, wide, packed, grad, ld, grad, ld);
+            FN(multiply_transposed)(n, n, count, dz + 2 * ld, wide, packed, grad, ld);
         else
-            FN(multiply)(1, n, n, count, mine->inner, ld, packed, grad, ld, grad, ld);
+            FN(multiply_transposed)(n, n, count, mine->inner, ld, packed, grad, ld);
     }
     if (m > 0 && call->grad_U) {
         FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
@@ -115,12 +115,12 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         FN(pack_input)(count, m, mine->input, mine->rows, packed);
         for (int g = 0; g < 3; g++) {
             REAL *grad = mine->grad_U + g * n * ldm;
-            FN(multiply)(1, n, m, count, dz + g * ld, wide, packed, grad, ldm, grad, ldm);
+            FN(multiply_transposed)(n, m, count, dz + g * ld, wide, packed, grad, ldm);
         }
     }
     if (m > 0 && call->grad_x) {
         for (int g = 0; g < 3; g++)
-            FN(multiply)(0, count, m, n, dz + g * ld, wide, run->U[g], mine->dx, ldm, g > 0 ? mine->dx : NULL, ldm);
+            FN(multiply)(count, m, n, dz + g * ld, wide, run->U[g], mine->dx, ldm, g > 0 ? mine->dx : NULL, ldm);
         FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
     }
 }

@@ -67,6 +67,9 @@ int el_simple_forward(const el_simple *call, int variant, int wide) { CHOOSE(sim
 int el_simple_backward(const el_simple *call, int variant, int wide) { CHOOSE(simple_backward); }
 int el_gated_forward(const el_gated *call, int variant, int wide) { CHOOSE(gated_forward); }
 int el_gated_backward(const el_gated *call, int variant, int wide) { CHOOSE(gated_backward); }
+int el_lstm_forward(const el_lstm *call, int variant, int wide) { CHOOSE(lstm_forward); }
+int el_lstm_backward(const el_lstm *call, int variant, int wide) { CHOOSE(lstm_backward); }
 
 int64_t el_simple_size(void) { return (int64_t)sizeof(el_simple); }
 int64_t el_gated_size(void) { return (int64_t)sizeof(el_gated); }
+int64_t el_lstm_size(void) { return (int64_t)sizeof(el_lstm); }

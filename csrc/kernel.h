@@ -66,6 +66,29 @@ typedef struct {
     void *grad_x, *grad_U, *grad_W, *grad_shift, *grad_threshold, *grad_inner, *grad_h0;
 } el_gated;
 
+/* i = sigmoid(W_i h + U_i x + shift_i), f and o alike, g = k(W_g h + U_g x + shift_g); c' = f c + i g, h' = o tanh c'.
+ * k is tanh, or another activation; modReLU has its `threshold`. */
+typedef struct {
+    int64_t T, B, n, m; /* m = 0: x is (T, B, 4n) already multiplied */
+    int64_t activation, reverse, threads;
+    double slope; /* not used: leaky_relu is not offered */
+    const void *x;
+    int64_t x_t, x_b;
+    const void *U;                 /* (4n, m): input, forget, cell, output */
+    const void *W;                 /* (4n, n) */
+    const void *shift, *threshold; /* (4n), (n), optional */
+    const void *h0, *c0;           /* (B, n) */
+    const int64_t *lengths;
+    void *out;           /* (T, B, n) */
+    void *h_n, *c_n;     /* (B, n) */
+    void *gates, *cells; /* (T, B, 4n) i, f, g, o and (T, B, n) c' of every step; null: not kept */
+    /* backward only */
+    const void *grad_out;
+    int64_t grad_out_t, grad_out_b;
+    const void *grad_h_n, *grad_c_n;
+    void *grad_x, *grad_U, *grad_W, *grad_shift, *grad_threshold, *grad_h0, *grad_c0;
+} el_lstm;
+
 /* The widest instruction set that this machine runs. */
 EL_EXPORT int el_best_variant(void);
 
@@ -74,10 +97,13 @@ EL_EXPORT int el_simple_forward(const el_simple *call, int variant, int wide);
 EL_EXPORT int el_simple_backward(const el_simple *call, int variant, int wide);
 EL_EXPORT int el_gated_forward(const el_gated *call, int variant, int wide);
 EL_EXPORT int el_gated_backward(const el_gated *call, int variant, int wide);
+EL_EXPORT int el_lstm_forward(const el_lstm *call, int variant, int wide);
+EL_EXPORT int el_lstm_backward(const el_lstm *call, int variant, int wide);
 
 /* sizeof, so that a caller notices a binary that was built from other sources. */
 EL_EXPORT int64_t el_simple_size(void);
 EL_EXPORT int64_t el_gated_size(void);
+EL_EXPORT int64_t el_lstm_size(void);
 
 /* Bytes that are kept between calls for the workspace, and giving them back. */
 EL_EXPORT int64_t el_workspace_bytes(void);

@@ -86,29 +86,48 @@ TARGET static void FN(tile_of_columns)(int rows, int cols, int64_t depth, const 
 #undef TILE_ROW
 #undef TILE_ROWS
 
-/* Walk over slabs, panels and row tiles: C (M x N) = start + A B, with A's rows in memory order (A is M x K) or its
- * columns (A is K x M, so that the product is A^T B). Row tiles are of equal height, give or take one. */
-TARGET static void FN(multiply)(int transposed, int64_t M, int64_t N, int64_t K, const REAL *a, int64_t lda,
-                                const REAL *packed, REAL *c, int64_t ldc, const REAL *start, int64_t ldstart) {
+/* Rows of the t-th of so many row tiles, which are of equal height, give or take one. */
+static inline int FN(tile_rows)(int64_t M, int64_t tiles, int64_t t) { return (int)(M / tiles + (t < M % tiles)); }
+
+/* C (M x N) = start + A B, A's rows in memory order: slab by slab, panel by panel, tile by tile. A panel stays in the
+ * first cache while the few rows of a step pass by. */
+TARGET static void FN(multiply)(int64_t M, int64_t N, int64_t K, const REAL *a, int64_t lda, const REAL *packed, REAL *c,
+                                int64_t ldc, const REAL *start, int64_t ldstart) {
     const int64_t vectors = FN(padded)(N) / LANES, tiles = (M + ROWS - 1) / ROWS;
     for (int64_t k = 0; k < K; k += DEPTH) {
         const int64_t depth = K - k < DEPTH ? K - k : DEPTH;
-        const REAL *a_slab = a + (transposed ? k * lda : k);
         for (int64_t v = 0; v < vectors; v += COLS) {
             const int cols = (int)(vectors - v < COLS ? vectors - v : COLS);
             const REAL *panel = packed + k * vectors * LANES + v * LANES * depth;
             int64_t i = 0;
             for (int64_t t = 0; t < tiles; t++) {
-                const int rows = (int)(M / tiles + (t < M % tiles));
+                const int rows = FN(tile_rows)(M, tiles, t);
                 REAL *c_tile = c + i * ldc + v * LANES;
                 const REAL *from = k > 0 ? c_tile : start ? start + i * ldstart + v * LANES : NULL;
-                const int64_t ldfrom = k > 0 ? ldc : ldstart;
-                if (transposed)
-                    FN(tile_of_columns)(rows, cols, depth, a_slab + i, lda, panel, c_tile, ldc, from, ldfrom);
-                else
-                    FN(tile_of_rows)(rows, cols, depth, a_slab + i * lda, lda, panel, c_tile, ldc, from, ldfrom);
+                FN(tile_of_rows)(rows, cols, depth, a + i * lda + k, lda, panel, c_tile, ldc, from, k > 0 ? ldc : ldstart);
                 i += rows;
             }
+        }
+    }
+}
+
+/* C (M x N) += A^T B, A (K x M): the gradient of a weight from a block of rows. A is read across, a row's width apart, and
+ * is the largest of the three; so a tile's columns of it are taken up once, and the panels pass by. */
+TARGET static void FN(multiply_transposed)(int64_t M, int64_t N, int64_t K, const REAL *a, int64_t lda,
+                                           const REAL *packed, REAL *c, int64_t ldc) {
+    const int64_t vectors = FN(padded)(N) / LANES, tiles = (M + ROWS - 1) / ROWS;
+    for (int64_t k = 0; k < K; k += DEPTH) {
+        const int64_t depth = K - k < DEPTH ? K - k : DEPTH;
+        int64_t i = 0;
+        for (int64_t t = 0; t < tiles; t++) {
+            const int rows = FN(tile_rows)(M, tiles, t);
+            for (int64_t v = 0; v < vectors; v += COLS) {
+                const int cols = (int)(vectors - v < COLS ? vectors - v : COLS);
+                const REAL *panel = packed + k * vectors * LANES + v * LANES * depth;
+                REAL *c_tile = c + i * ldc + v * LANES;
+                FN(tile_of_columns)(rows, cols, depth, a + k * lda + i, lda, panel, c_tile, ldc, c_tile, ldc);
+            }
+            i += rows;
         }
     }
 }

@@ -12,6 +12,10 @@
 
 #include "gated_backward.h"
 
+#include "lstm.h"
+
+#include "lstm_backward.h"
+
 #undef LANES
 #undef DEPTH
 #undef EXPONENT_SHIFT

@@ -31,7 +31,7 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
             if (run->few)
                 FN(multiply_few)((last - first) * R, n, m, mine->input, m, call->U, mine->projected, ld, run->shift, 0);
             else
-                FN(multiply)(0, (last - first) * R, n, m, mine->input, m, run->U, mine->projected, ld, run->shift, 0);
+                FN(multiply)((last - first) * R, n, m, mine->input, m, run->U, mine->projected, ld, run->shift, 0);
         }
         for (int64_t i = first; i < last; i++) {
             const int64_t t = el_time(T, i, call->reverse);
@@ -39,7 +39,7 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
             if (run->few)
                 FN(multiply_few)(R, n, n, h, ld, call->W, z, ld, start, m > 0 ? ld : 0);
             else
-                FN(multiply)(0, R, n, n, h, ld, run->W, z, ld, start, m > 0 ? ld : 0);
+                FN(multiply)(R, n, n, h, ld, run->W, z, ld, start, m > 0 ? ld : 0);
             for (int64_t r = 0; r < R; r++) {
                 REAL *row = z + r * ld, *to_row = out + (t * B + from + r) * n;
                 if (!el_valid(lengths, t, from + r)) { /* the state stops here */
@@ -130,16 +130,16 @@ TARGET static void FN(simple_collect)(const FN(simple_run) *run, const FN(simple
         FN(gather_previous)(call->out, call->h0, T, B, n, call->lengths, call->reverse, first, last, from, to, mine->pad,
                             mine->rows);
         FN(pack_rows)(count, n, mine->rows, mine->packed_rows);
-        FN(multiply)(1, n, n, count, mine->dz, ld, mine->packed_rows, mine->grad_W, ld, mine->grad_W, ld);
+        FN(multiply_transposed)(n, n, count, mine->dz, ld, mine->packed_rows, mine->grad_W, ld);
     }
     if (m > 0 && call->grad_U) {
         FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
                          mine->input);
         FN(pack_input)(count, m, mine->input, mine->rows, mine->packed_rows);
-        FN(multiply)(1, n, m, count, mine->dz, ld, mine->packed_rows, mine->grad_U, ldm, mine->grad_U, ldm);
+        FN(multiply_transposed)(n, m, count, mine->dz, ld, mine->packed_rows, mine->grad_U, ldm);
     }
     if (m > 0 && call->grad_x) {
-        FN(multiply)(0, count, m, n, mine->dz, ld, run->U, mine->dx, ldm, NULL, 0);
+        FN(multiply)(count, m, n, mine->dz, ld, run->U, mine->dx, ldm, NULL, 0);
         FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
     }
 }
@@ -166,7 +166,7 @@ TARGET static void FN(simple_backward_part)(void *context, int index) {
             REAL *dz = mine.dz + (i - first) * R * ld;
             FN(simple_pull)(run, &mine, t, from, R, dz);
             if (i == 0 && !call->grad_h0) continue; /* nothing stands before the first step */
-            FN(multiply)(0, R, n, n, dz, ld, run->W, mine.pulled, ld, NULL, 0);
+            FN(multiply)(R, n, n, dz, ld, run->W, mine.pulled, ld, NULL, 0);
             for (int64_t r = 0; r < R; r++)
                 if (!el_valid(call->lengths, t, from + r))
                     memcpy(mine.pulled + r * ld, mine.dh + r * ld, (size_t)n * sizeof(REAL));

@@ -13,9 +13,14 @@ static struct {
     int lent;
 } kept;
 
+/* Large blocks stand on huge pages: rows of the gradients are read across, thousands of bytes apart, and with pages of
+ * 4 kB every one of them would be looked up anew. */
 static void *allocate(size_t size) {
     void *base = NULL;
-    return posix_memalign(&base, 128, size > 0 ? size : 1) == 0 ? base : NULL;
+    const size_t huge = (size_t)2 << 20;
+    if (posix_memalign(&base, size >= huge ? huge : 128, size > 0 ? size : 1) != 0) return NULL;
+    el_will_fill(base, size);
+    return base;
 }
 
 /* A fork in the middle of these few lines must not leave the child with a lock that nobody holds, nor with a block

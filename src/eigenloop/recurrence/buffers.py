@@ -17,7 +17,7 @@ from torch import Tensor
 #: Smaller arrays come from torch, whose allocator has no page faults to spare there.
 LEAST_BYTES = 4 << 20
 #: What is kept for later, at most.
-MOST_BYTES = 256 << 20
+MOST_BYTES = 1 << 30
 
 _free: list[np.ndarray] = []
 _lock = threading.RLock()  # a finalizer may run in the middle of `_take`, in the same thread

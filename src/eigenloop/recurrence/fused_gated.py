@@ -93,11 +93,11 @@ def _run_forward(
     kernel.run_gated(
         "gated_forward",
         kernel.rows(x),
-        None if input_weight is None else input_weight.contiguous(),
+        kernel.packed(input_weight),
         W.contiguous(),
-        None if shift is None else shift.contiguous(),
-        None if threshold is None else threshold.contiguous(),
-        None if inner is None else inner.contiguous(),
+        kernel.packed(shift),
+        kernel.packed(threshold),
+        kernel.packed(inner),
         h0.contiguous(),
         kernel.whole(lengths, x.shape[1]),
         (candidate, reverse, negative_slope),
@@ -164,7 +164,7 @@ def _run_backward(
     kernel.run_gated(
         "gated_backward",
         kernel.rows(x),
-        None if input_weight is None else input_weight.contiguous(),
+        kernel.packed(input_weight),
         W.contiguous(),
         None,
         threshold,
@@ -179,7 +179,7 @@ def _run_backward(
         None,
         gates,
         None if grad_out is None else kernel.rows(grad_out),
-        None if grad_h_n is None else grad_h_n.contiguous(),
+        kernel.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
     )
     return grads

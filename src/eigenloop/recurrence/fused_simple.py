@@ -80,10 +80,10 @@ def _run_forward(
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
-        None if input_weight is None else input_weight.contiguous(),
+        kernel.packed(input_weight),
         W.contiguous(),
-        None if shift is None else shift.contiguous(),
-        None if threshold is None else threshold.contiguous(),
+        kernel.packed(shift),
+        kernel.packed(threshold),
         h0.contiguous(),
         kernel.whole(lengths, x.shape[1]),
         (activation, reverse, negative_slope),
@@ -123,7 +123,7 @@ def _run_backward(
     kernel.run_simple(
         "simple_backward",
         kernel.rows(x),
-        None if input_weight is None else input_weight.contiguous(),
+        kernel.packed(input_weight),
         W.contiguous(),
         None,
         threshold,
@@ -133,7 +133,7 @@ def _run_backward(
         out,
         None,
         None if grad_out is None else kernel.rows(grad_out),
-        None if grad_h_n is None else grad_h_n.contiguous(),
+        kernel.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
     )
     return grads

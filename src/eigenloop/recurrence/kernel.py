@@ -33,6 +33,7 @@ _ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu":
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
 _SIMPLE = struct.Struct("=7qd21q")
 _GATED = struct.Struct("=7qd27q")
+_LSTM = struct.Struct("=7qd27q")
 _REBUILD = "reinstall eigenloop with a C compiler at hand (docs/building.md)"
 
 
@@ -41,13 +42,15 @@ class Library:
 
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
-        for name in ("simple_forward", "simple_backward", "gated_forward", "gated_backward"):
-            getattr(self._library, f"el_{name}").argtypes = (ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
-        for name in ("simple_size", "gated_size", "workspace_bytes"):
-            getattr(self._library, f"el_{name}").restype = ctypes.c_int64
-        sizes = self._library.el_simple_size(), self._library.el_gated_size()
-        if sizes != (_SIMPLE.size, _GATED.size):
-            raise OSError(f"{path.name} was built from other sources than this version")
+        self._library.el_workspace_bytes.restype = ctypes.c_int64
+        for name, layout in (("simple", _SIMPLE), ("gated", _GATED), ("lstm", _LSTM)):
+            for direction in ("forward", "backward"):
+                call = getattr(self._library, f"el_{name}_{direction}")
+                call.argtypes = (ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
+            size = getattr(self._library, f"el_{name}_size")
+            size.restype = ctypes.c_int64
+            if size() != layout.size:
+                raise OSError(f"{path.name} was built from other sources than this version")
         self.best = VARIANTS[self._library.el_best_variant()]
         self.variant = self.best
 
@@ -178,6 +181,11 @@ def rows(tensor: Tensor) -> Tensor:
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
 
 
+def packed(tensor: Tensor | None) -> Tensor | None:
+    """Return the tensor without gaps, as C reads weights and states."""
+    return None if tensor is None else tensor.contiguous()
+
+
 def _address(tensor: Tensor | None) -> int:
     return 0 if tensor is None else tensor.data_ptr()
 
@@ -259,6 +267,43 @@ def run_gated(
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
+        *map(_address, grads),
+    )
+    _call(name, call, W.dtype, (x, *arrays))
+
+
+def run_lstm(
+    name: str,
+    x: Tensor,
+    U: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None,
+    options: tuple[str, bool, float],
+    out: Tensor,
+    h_n: Tensor | None,
+    c_n: Tensor | None,
+    gates: Tensor | None,
+    cells: Tensor | None,
+    grad_out: Tensor | None = None,
+    grad_h_n: Tensor | None = None,
+    grad_c_n: Tensor | None = None,
+    grads: tuple[Tensor | None, ...] = (None,) * 7,
+) -> None:
+    """Call ``el_lstm_forward`` or ``el_lstm_backward``; arguments as in csrc/kernel.h."""
+    arrays = (U, W, shift, threshold, h0, c0, lengths, out, h_n, c_n, gates, cells)
+    call = _LSTM.pack(
+        *_head(x, U, W.shape[1], *options),
+        x.data_ptr(),
+        *_strides(x),
+        *map(_address, arrays),
+        _address(grad_out),
+        *_strides(grad_out),
+        _address(grad_h_n),
+        _address(grad_c_n),
         *map(_address, grads),
     )
     _call(name, call, W.dtype, (x, *arrays))

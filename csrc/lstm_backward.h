@@ -1,0 +1,165 @@
+/* The LSTM back through time: from the gradients of its outputs to those of everything it was given. */
+
+/* dz of the four gates from dh and dcell; dcell becomes the gradient of the cell before. */
+TARGET static void FN(unlstm_row)(int64_t activation, int64_t n, const REAL *restrict gates,
+                                  const REAL *restrict before, const REAL *restrict after, const REAL *restrict dh,
+                                  REAL *restrict dcell, REAL *restrict dz) {
+    const REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
+    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
+        const REAL squashed = FN(tangent)(after[j]);
+        const REAL dc = dcell[j] + dh[j] * o[j] * (1 - squashed * squashed);
+        dz[j] = dc * g[j] * (i[j] * (1 - i[j]));
+        dz[n + j] = dc * before[j] * (f[j] * (1 - f[j]));
+        dz[2 * n + j] = dc * i[j] * FN(derivative)(ACTIVATION, 0, g[j]);
+        dz[3 * n + j] = dh[j] * squashed * (o[j] * (1 - o[j]));
+        dcell[j] = dc * f[j];
+    });
+}
+
+/* One step back: fills this step's rows of dz. */
+TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t t, int64_t from, int64_t R,
+                                 REAL *dz) {
+    const el_lstm *call = run->call;
+    const int64_t T = call->T, B = call->B, n = call->n, ld = FN(stride)(n), wide = FN(stride)(4 * n);
+    const REAL *grad_out = call->grad_out;
+    for (int64_t r = 0; r < R; r++) {
+        const int64_t place = t * B + from + r;
+        REAL *row = dz + r * wide, *g = mine->dh + r * ld;
+        if (!el_valid(call->lengths, t, from + r)) {
+            memset(row, 0, (size_t)(4 * n) * sizeof(REAL));
+        } else {
+            const REAL *gates = (const REAL *)call->gates + place * 4 * n;
+            const REAL *before = FN(previous)(call->cells, call->c0, T, B, n, call->lengths, t, from + r, call->reverse);
+            if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
+            FN(unlstm_row)(call->activation, n, gates, before, (const REAL *)call->cells + place * n, g,
+                           mine->dcell + r * ld, row);
+            if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gates + 2 * n, row + 2 * n);
+        }
+        if (call->m == 0 && call->grad_x)
+            memcpy((REAL *)call->grad_x + place * 4 * n, row, (size_t)(4 * n) * sizeof(REAL));
+    }
+}
+
+/* The gradients of shift, W, U and x from a finished block. */
+TARGET static void FN(lstm_collect)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t first, int64_t last,
+                                    int64_t from, int64_t to) {
+    const el_lstm *call = run->call;
+    const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t wide = FN(stride)(4 * n), count = (last - first) * (to - from);
+    const REAL *dz = mine->dz;
+    if (call->grad_shift) FN(add_rows)(count, 4 * n, wide, mine->grad_shift, dz);
+    if (call->grad_W) {
+        FN(gather_previous)(call->out, call->h0, T, B, n, call->lengths, call->reverse, first, last, from, to, mine->pad,
+                            mine->rows);
+        FN(pack_rows)(count, n, mine->rows, mine->packed_rows);
+        FN(multiply_transposed)(4 * n, n, count, dz, wide, mine->packed_rows, mine->grad_W, ld);
+    }
+    if (m > 0 && call->grad_U) {
+        FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
+                         mine->input);
+        FN(pack_input)(count, m, mine->input, mine->rows, mine->packed_rows);
+        FN(multiply_transposed)(4 * n, m, count, dz, wide, mine->packed_rows, mine->grad_U, ldm);
+    }
+    if (m > 0 && call->grad_x) {
+        FN(multiply)(count, m, 4 * n, dz, wide, run->U, mine->dx, ldm, NULL, 0);
+        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
+    }
+}
+
+TARGET static void FN(lstm_backward_part)(void *context, int index) {
+    const FN(lstm_run) *run = context;
+    const el_lstm *call = run->call;
+    FN(lstm_part) mine = run->part[index];
+    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t wide = FN(stride)(4 * n);
+    const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
+    const int64_t R = to - from;
+    const REAL *grad_h_n = call->grad_h_n, *grad_c_n = call->grad_c_n;
+    memset(mine.grad_W, 0, (size_t)(call->grad_W ? 4 * n * ld : 0) * sizeof(REAL));
+    memset(mine.grad_U, 0, (size_t)(call->grad_U ? 4 * n * ldm : 0) * sizeof(REAL));
+    memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
+    memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
+    memset(mine.pad, 0, (size_t)n * sizeof(REAL));
+    for (int64_t r = 0; r < R; r++) {
+        FN(padded_row)(grad_h_n ? grad_h_n + (from + r) * n : NULL, n, mine.dh + r * ld);
+        FN(padded_row)(grad_c_n ? grad_c_n + (from + r) * n : NULL, n, mine.dcell + r * ld);
+    }
+    for (int64_t last = T; last > 0;) {
+        const int64_t first = (last - 1) / run->steps * run->steps;
+        for (int64_t i = last - 1; i >= first; i--) {
+            const int64_t t = el_time(T, i, call->reverse);
+            REAL *dz = mine.dz + (i - first) * R * wide;
+            FN(lstm_pull)(run, &mine, t, from, R, dz);
+            if (i == 0 && !call->grad_h0) continue; /* nothing stands before the first step */
+            FN(multiply)(R, n, 4 * n, dz, wide, run->W, mine.pulled, ld, NULL, 0);
+            for (int64_t r = 0; r < R; r++)
+                if (!el_valid(call->lengths, t, from + r))
+                    memcpy(mine.pulled + r * ld, mine.dh + r * ld, (size_t)n * sizeof(REAL));
+            REAL *const before = mine.dh;
+            mine.dh = mine.pulled;
+            mine.pulled = before;
+        }
+        FN(lstm_collect)(run, &mine, first, last, from, to);
+        last = first;
+    }
+    for (int64_t r = 0; r < R; r++) {
+        if (call->grad_h0)
+            memcpy((REAL *)call->grad_h0 + (from + r) * n, mine.dh + r * ld, (size_t)n * sizeof(REAL));
+        if (call->grad_c0)
+            memcpy((REAL *)call->grad_c0 + (from + r) * n, mine.dcell + r * ld, (size_t)n * sizeof(REAL));
+    }
+}
+
+TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) {
+    const el_lstm *call = run->call;
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
+    const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
+    const size_t real = sizeof(REAL);
+    run->W = el_cut(block, (size_t)(4 * n * FN(padded)(n)) * real);
+    run->U = el_cut(block, (size_t)(4 * n * FN(padded)(m)) * real);
+    for (int p = 0; p < run->parts; p++) {
+        FN(lstm_part) *part = &run->part[p];
+        part->dh = el_cut(block, (size_t)(R * ld) * real);
+        part->pulled = el_cut(block, (size_t)(R * ld) * real);
+        part->dcell = el_cut(block, (size_t)(R * ld) * real);
+        part->dz = el_cut(block, (size_t)(count * wide) * real);
+        part->input = el_cut(block, (size_t)(count * m) * real);
+        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
+        part->dx = el_cut(block, (size_t)(count * ldm) * real);
+        part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
+        part->pad = el_cut(block, (size_t)n * real);
+    }
+    /* Laid out part after part at one distance, as sum_parts wants them. */
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(4 * n * ld) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(4 * n * ldm) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
+}
+
+TARGET static int FN(lstm_backward)(const el_lstm *call) {
+    FN(lstm_run) run = {.call = call};
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
+    run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
+    run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
+    el_block block = {0};
+    FN(lstm_backward_layout)(&run, &block);
+    void *base = el_borrow(block.used);
+    if (!base) return -1;
+    block = (el_block){.base = base};
+    FN(lstm_backward_layout)(&run, &block);
+    FN(pack_plain)(4 * n, n, call->W, run.W);
+    if (m > 0 && call->grad_x) FN(pack_plain)(4 * n, m, call->U, run.U);
+    if (call->grad_x) el_will_fill(call->grad_x, (size_t)(call->T * call->B * (m > 0 ? m : 4 * n)) * sizeof(REAL));
+    el_parallel(run.parts, FN(lstm_backward_part), &run);
+    const FN(lstm_part) *part = run.part;
+    const int parts = run.parts;
+#define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
+    if (call->grad_W) FN(sum_parts)(4 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
+    if (call->grad_U) FN(sum_parts)(4 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_shift) FN(sum_parts)(1, 4 * n, wide, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
+    if (call->grad_threshold)
+        FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
+#undef DISTANCE
+    el_return(base);
+    return 0;
+}

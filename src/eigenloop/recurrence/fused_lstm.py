@@ -1,0 +1,232 @@
+"""The LSTM in the compiled kernel, for real states on the CPU.
+
+Equations: `eigenloop.recurrence.lstm`. As in `fused_simple` the input arrives before the product with U. Where a
+backward pass is to come the gates and the cell of every step are kept, (T, B, 4n) and (T, B, n): computing the gates
+again would cost a third of all products. In inference nothing is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from eigenloop.recurrence import buffers, kernel
+from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
+
+
+def fused_lstm(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None,
+    cell: str,
+    reverse: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Run the recurrence in the kernel.
+
+    Args:
+        x: (T, B, m), or U x itself, (T, B, 4n), where `input_weight` is None.
+        input_weight: U, (4n, m), in the order input, forget, cell, output; or None.
+        W: (4n, n).
+        shift: added to the four arguments: (4n,) or None.
+        threshold: modReLU's b: (n,), None for every other activation.
+        h0: (B, n).
+        c0: (B, n).
+        lengths: (B,) int64 or None.
+        cell: a key of `ACTIVATIONS`.
+        reverse: run from the last valid step to the first.
+
+    Returns:
+        The states (T, B, n), the final state (B, n) and the final cell (B, n).
+    """
+    tensors = (x, input_weight, W, shift, threshold, h0, c0, lengths)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
+    run = _fused_lstm if needs_grad or not kernel.reachable(*tensors) else _run_forward
+    out, h_n, c_n, _, _ = run(*tensors, cell, reverse, needs_grad)
+    return out, h_n, c_n
+
+
+def _run_forward(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    shift: Tensor | None,
+    threshold: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None,
+    cell: str,
+    reverse: bool,
+    keep: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Return states, final state, final cell, and gates and cells of all steps (empty unless they are to be kept)."""
+    T, B, m = x.shape
+    n = W.shape[1]
+    kernel.check(
+        W.dtype,
+        W=(W, (4 * n, n)),
+        x=(x, (T, B, 4 * n if input_weight is None else m)),
+        input_weight=(input_weight, (4 * n, m)),
+        input_bias=(shift, (4 * n,)),
+        bias=(threshold, (n,)),
+        h0=(h0, (B, n)),
+        c0=(c0, (B, n)),
+    )
+    made = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, keep))
+    out, h_n, c_n, gates, cells = made
+    kernel.run_lstm(
+        "lstm_forward",
+        kernel.rows(x),
+        kernel.packed(input_weight),
+        W.contiguous(),
+        kernel.packed(shift),
+        kernel.packed(threshold),
+        h0.contiguous(),
+        c0.contiguous(),
+        kernel.whole(lengths, B),
+        (cell, reverse, 0.0),
+        out,
+        h_n,
+        c_n,
+        gates if keep else None,
+        cells if keep else None,
+    )
+    return out, h_n, c_n, gates, cells
+
+
+def _output_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], ...]:
+    T, B, n = *x.shape[:2], W.shape[1]
+    return (T, B, n), (B, n), (B, n), (T, B, 4 * n) if keep else (0,), (T, B, n) if keep else (0,)
+
+
+_forward = torch.library.custom_op("eigenloop::fused_lstm", _run_forward, mutates_args=())
+
+
+@_forward.register_fake
+def _forward_fake(
+    x: Tensor,
+    input_weight: Any,
+    W: Tensor,
+    shift: Any,
+    threshold: Any,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Any,
+    cell: str,
+    reverse: bool,
+    keep: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    out, h_n, c_n, gates, cells = (x.new_empty(shape) for shape in _output_shapes(x, W, keep))
+    return out, h_n, c_n, gates, cells
+
+
+def _run_backward(
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    grad_c_n: Tensor | None,
+    out: Tensor,
+    gates: Tensor,
+    cells: Tensor,
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    threshold: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None,
+    cell: str,
+    reverse: bool,
+    wanted: list[bool],
+) -> list[Tensor]:
+    """Return the gradients of x, U, W, shift, threshold, h0 and c0; an empty tensor for one that is not wanted."""
+    grads = _empty_grads(x, input_weight, W, h0, wanted)
+    kernel.run_lstm(
+        "lstm_backward",
+        kernel.rows(x),
+        kernel.packed(input_weight),
+        W.contiguous(),
+        None,
+        threshold,
+        h0.contiguous(),
+        c0.contiguous(),
+        kernel.whole(lengths, x.shape[1]),
+        (cell, reverse, 0.0),
+        out,
+        None,
+        None,
+        gates,
+        cells,
+        None if grad_out is None else kernel.rows(grad_out),
+        kernel.packed(grad_h_n),
+        kernel.packed(grad_c_n),
+        tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
+    )
+    return grads
+
+
+def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
+    n = W.shape[1]
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (4 * n,), (n,), h0.shape, h0.shape)
+    return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
+
+
+_backward = torch.library.custom_op("eigenloop::fused_lstm_backward", _run_backward, mutates_args=())
+
+
+@_backward.register_fake
+def _backward_fake(
+    grad_out: Any,
+    grad_h_n: Any,
+    grad_c_n: Any,
+    out: Any,
+    gates: Any,
+    cells: Any,
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    threshold: Any,
+    h0: Tensor,
+    c0: Any,
+    lengths: Any,
+    cell: str,
+    reverse: bool,
+    wanted: list[bool],
+) -> list[Tensor]:
+    return _empty_grads(x, input_weight, W, h0, wanted)
+
+
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
+    *tensors, ctx.cell, ctx.reverse, _ = inputs
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(output[3], output[4])
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], output[4], *tensors)
+
+
+def _pull_back(
+    ctx: Any,
+    run_backward: Callable[..., Any],
+    grad_out: Tensor | None,
+    grad_h_n: Tensor | None,
+    grad_c_n: Tensor | None,
+    *_: Any,
+) -> tuple[Tensor | None, ...]:
+    if grad_out is None and grad_h_n is None and grad_c_n is None:
+        return (None,) * 11
+    wanted = list(ctx.needs_input_grad[:7])
+    saved, gates, cells, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, ctx.cell, ctx.reverse, False)
+    out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
+    x, U, W, _, threshold, h0, c0, lengths = tensors
+    kept = (out, gates, cells, x, U, W, threshold, h0, c0, lengths)
+    grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted)
+    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
+
+
+_fused_lstm = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))
