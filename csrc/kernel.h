@@ -71,7 +71,7 @@ typedef struct {
 typedef struct {
     int64_t T, B, n, m; /* m = 0: x is (T, B, 4n) already multiplied */
     int64_t activation, reverse, threads;
-    double slope; /* not used: leaky_relu is not offered */
+    double slope;
     const void *x;
     int64_t x_t, x_b;
     const void *U;                 /* (4n, m): input, forget, cell, output */

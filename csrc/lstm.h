@@ -33,10 +33,10 @@ TARGET static void FN(lstm_product)(const FN(lstm_run) *run, int64_t M, int64_t 
 }
 
 /* From the arguments z of the gates to the gates, the new cell and the new state; `cell` is changed in place. */
-TARGET static void FN(lstm_row)(int64_t activation, int64_t n, const REAL *restrict z, const REAL *threshold,
-                                REAL *restrict gates, REAL *restrict cell, REAL *restrict h) {
+TARGET static void FN(lstm_row)(int64_t activation, REAL slope, int64_t n, const REAL *restrict z,
+                                const REAL *threshold, REAL *restrict gates, REAL *restrict cell, REAL *restrict h) {
     REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
-    FN(activate)(activation, 0, n, z + 2 * n, threshold, g);
+    FN(activate)(activation, slope, n, z + 2 * n, threshold, g);
     for (int64_t j = 0; j < n; j++) {
         i[j] = FN(sigmoid)(z[j]);
         f[j] = FN(sigmoid)(z[n + j]);
@@ -65,7 +65,7 @@ TARGET static void FN(lstm_step)(const FN(lstm_run) *run, const FN(lstm_part) *m
             if (call->gates) memset(gates, 0, (size_t)(4 * n) * sizeof(REAL));
         } else {
             if (given) FN(add_row)(4 * n, z, given + r * call->x_b);
-            FN(lstm_row)(call->activation, n, z, call->threshold, gates, cell, next + r * ld);
+            FN(lstm_row)(call->activation, (REAL)call->slope, n, z, call->threshold, gates, cell, next + r * ld);
             memcpy(out + r * n, next + r * ld, (size_t)n * sizeof(REAL));
         }
         if (call->cells) memcpy((REAL *)call->cells + (t * B + from + r) * n, cell, (size_t)n * sizeof(REAL));

@@ -1,7 +1,7 @@
 /* The LSTM back through time: from the gradients of its outputs to those of everything it was given. */
 
 /* dz of the four gates from dh and dcell; dcell becomes the gradient of the cell before. */
-TARGET static void FN(unlstm_row)(int64_t activation, int64_t n, const REAL *restrict gates,
+TARGET static void FN(unlstm_row)(int64_t activation, REAL slope, int64_t n, const REAL *restrict gates,
                                   const REAL *restrict before, const REAL *restrict after, const REAL *restrict dh,
                                   REAL *restrict dcell, REAL *restrict dz) {
     const REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
@@ -10,7 +10,7 @@ TARGET static void FN(unlstm_row)(int64_t activation, int64_t n, const REAL *res
         const REAL dc = dcell[j] + dh[j] * o[j] * (1 - squashed * squashed);
         dz[j] = dc * g[j] * (i[j] * (1 - i[j]));
         dz[n + j] = dc * before[j] * (f[j] * (1 - f[j]));
-        dz[2 * n + j] = dc * i[j] * FN(derivative)(ACTIVATION, 0, g[j]);
+        dz[2 * n + j] = dc * i[j] * FN(derivative)(ACTIVATION, slope, g[j]);
         dz[3 * n + j] = dh[j] * squashed * (o[j] * (1 - o[j]));
         dcell[j] = dc * f[j];
     });
@@ -31,7 +31,7 @@ TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *m
             const REAL *gates = (const REAL *)call->gates + place * 4 * n;
             const REAL *before = FN(previous)(call->cells, call->c0, T, B, n, call->lengths, t, from + r, call->reverse);
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
-            FN(unlstm_row)(call->activation, n, gates, before, (const REAL *)call->cells + place * n, g,
+            FN(unlstm_row)(call->activation, (REAL)call->slope, n, gates, before, (const REAL *)call->cells + place * n, g,
                            mine->dcell + r * ld, row);
             if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gates + 2 * n, row + 2 * n);
         }

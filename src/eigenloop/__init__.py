@@ -8,12 +8,13 @@ any matrix goes with any recurrence.
 from __future__ import annotations
 
 from eigenloop import initializers, matrices, models, optim, quantization, recurrence, tasks
-from eigenloop.layers import GRU, RNN, Stream
+from eigenloop.layers import GRU, LSTM, RNN, Stream
 from eigenloop.matrices import cached
 from eigenloop.models import Model, build
 
 __all__ = [
     "GRU",
+    "LSTM",
     "RNN",
     "Model",
     "Stream",

@@ -7,8 +7,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from eigenloop.layers import GRU, RNN
-from eigenloop.layers.baselines import TorchGRU, TorchLSTM
+from eigenloop.layers import GRU, LSTM, RNN
 from eigenloop.readout import Model
 from eigenloop.recipes import RECIPES, Size
 
@@ -18,10 +17,10 @@ __all__ = ["NAMES", "Model", "build"]
 NAMES = tuple(RECIPES)
 
 
-def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN | GRU | TorchLSTM | TorchGRU:
+def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN | GRU | LSTM:
     """Make a published model's recurrent layer, initialised as its paper does.
 
-    Besides the options of each model, every layer option of `RNN` or `GRU` is accepted (``num_layers``,
+    Besides the options of each model, every layer option of `RNN`, `GRU` or `LSTM` is accepted (``num_layers``,
     ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws.
 
     | name | model | own options |
@@ -41,7 +40,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | ``ncgru`` | orthogonal GRU (Mucllari et al. 2022) | ``constrained``, ``negative``, ``order``, ... |
     | ``goru`` | rotation layers in a GRU (Jing et al. 2019) | ``style``, ``capacity`` |
     | ``qornn`` | orthogonal in few bits (Foucault et al. 2024) | ``bits``, ``strategy``, ``init``, ... |
-    | ``lstm``, ``gru`` | torch's own, started as torch's or as TensorFlow's | ``init`` |
+    | ``lstm``, ``gru`` | torch's equations, started as torch's or as TensorFlow's | ``init`` |
 
     >>> build("nnrnn", 10, 128, delta=1e-3).recurrent_matrix().shape
     torch.Size([128, 128])
@@ -57,7 +56,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
         raise TypeError(
             f"{name} has no option {', '.join(map(repr, unknown))}: its options are {', '.join(dict.fromkeys(valid))}"
         )
-    made: RNN | GRU | TorchLSTM | TorchGRU = recipe(input_size, hidden_size, **options)
+    made: RNN | GRU | LSTM = recipe(input_size, hidden_size, **options)
     return made
 
 

@@ -10,7 +10,6 @@ from torch.nn.utils.rnn import PackedSequence
 
 from eigenloop import dtypes
 from eigenloop.layers.base import RecurrentLayer
-from eigenloop.layers.baselines import TorchGRU, TorchLSTM
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
 from eigenloop.quantization import quantize
@@ -21,7 +20,7 @@ class Model(nn.Module):
     """y_t = V h_t + c over a recurrent layer; optionally tokens in, optionally the last state only.
 
     Args:
-        rnn: an `eigenloop` layer, or what `build("lstm" | "gru", ...)` returns.
+        rnn: an `eigenloop` layer.
         output_size: features of y.
         embedding: number of tokens; the input is then integers and each token a trained vector of `input_size`.
         tied: read out with the embedding's vectors (needs `embedding` = `output_size`, and as many outputs of the
@@ -44,7 +43,7 @@ class Model(nn.Module):
 
     def __init__(
         self,
-        rnn: RecurrentLayer | TorchLSTM | TorchGRU,
+        rnn: RecurrentLayer,
         output_size: int,
         *,
         embedding: int | None = None,
@@ -67,16 +66,20 @@ class Model(nn.Module):
         self.output_dropout = output_dropout
         if complex_readout not in (None, "real", "both"):
             raise ValueError(f"complex_readout={complex_readout!r} is not known: choose 'real' or 'both'")
-        if not isinstance(rnn, (RecurrentLayer, TorchLSTM, TorchGRU)):
+        if not isinstance(rnn, RecurrentLayer):
             raise TypeError(
-                f"Model takes el.RNN, el.GRU or what el.build makes, got {type(rnn).__name__}: for torch's own layers "
-                "use el.build('lstm', ...) or el.build('gru', ...)"
+                f"Model takes el.RNN, el.GRU, el.LSTM or what el.build makes, got {type(rnn).__name__}: el.GRU(...,"
+                " constrained=()) and el.LSTM(...) compute what torch's layers do and load their state_dicts"
             )
-        state_dtype, device = _state_of(rnn)
+        state_dtype, device = rnn.state_dtype, rnn.device
         real = dtypes.real(state_dtype)
         self.rnn, self.last = rnn, last
         self.complex_readout = complex_readout or getattr(rnn, "complex_readout", "real")
-        features = _output_features(rnn) * (2 if state_dtype.is_complex and self.complex_readout == "both" else 1)
+        features = (
+            rnn.hidden_sizes[-1]
+            * (2 if rnn.bidirectional else 1)
+            * (2 if state_dtype.is_complex and self.complex_readout == "both" else 1)
+        )
         self.embedding = (
             None if embedding is None else nn.Embedding(embedding, rnn.input_size, device=device, dtype=real)
         )
@@ -104,7 +107,7 @@ class Model(nn.Module):
     ) -> tuple[Any, Any]:
         """Run the network: the outputs in the form of the input (or of the last state), and the final states."""
         if self.embedding is not None:
-            input = _pointwise(self._embedded, input)
+            input = _pointwise(self.embedded, input)
         if self.input_dropout and self.training:
             input = locked_dropout(_tensor(input, "input_dropout"), self.input_dropout, self._time)
         out, state = self.rnn(input, hx, lengths=lengths)
@@ -113,7 +116,11 @@ class Model(nn.Module):
             time = None if self.last else self._time
             read = locked_dropout(_tensor(read, "output_dropout"), self.output_dropout, time)
         V = self.readout_weight()
-        return _pointwise(lambda h: nn.functional.linear(self._real(h), V, self.readout.bias), read), state
+        return _pointwise(lambda h: self.read(h, V), read), state
+
+    def read(self, h: Tensor, V: Tensor | None = None) -> Tensor:
+        """Read the outputs off states: V h + c, with `V` of `readout_weight` if it is at hand."""
+        return nn.functional.linear(self._real(h), self.readout_weight() if V is None else V, self.readout.bias)
 
     def readout_weight(self) -> Tensor:
         """Return V as it is multiplied with: quantized if it is to be."""
@@ -125,7 +132,7 @@ class Model(nn.Module):
         """The dimension of time."""
         return 1 if self.rnn.batch_first else 0
 
-    def _embedded(self, tokens: Tensor) -> Tensor:
+    def embedded(self, tokens: Tensor) -> Tensor:
         """Look up the vectors; in training some tokens' are zero and the others larger (Gal, Ghahramani 2016)."""
         assert self.embedding is not None
         tied = self.embedding.weight is self.readout.weight
@@ -136,7 +143,7 @@ class Model(nn.Module):
 
     def _last_of(self, state: Any) -> Tensor:
         """Return the final state of the last layer, both directions side by side: (B, features) or (features,)."""
-        if isinstance(self.rnn, nn.LSTM):
+        if len(self.rnn.CARRIED) > 1:
             state = state[0]
         directions = 2 if self.rnn.bidirectional else 1
         tail = state[-directions:] if isinstance(state, Tensor) else state[-1]
@@ -159,19 +166,6 @@ def _tensor(sequence: Tensor | PackedSequence, option: str) -> Tensor:
             "a padded batch with lengths="
         )
     return sequence
-
-
-def _state_of(rnn: RecurrentLayer | TorchLSTM | TorchGRU) -> tuple[torch.dtype, torch.device]:
-    """Return dtype and device of the state."""
-    if isinstance(rnn, RecurrentLayer):
-        return rnn.state_dtype, rnn.device
-    weight = next(rnn.parameters())
-    return weight.dtype, weight.device
-
-
-def _output_features(rnn: RecurrentLayer | TorchLSTM | TorchGRU) -> int:
-    size = rnn.hidden_sizes[-1] if isinstance(rnn, RecurrentLayer) else rnn.hidden_size
-    return size * (2 if rnn.bidirectional else 1)
 
 
 def _pointwise(function: Any, sequence: Tensor | PackedSequence) -> Any:

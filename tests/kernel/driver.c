@@ -62,30 +62,39 @@ static double activation(int64_t kind, double slope, double z, double b) {
     }
 }
 
-/* One problem for either recurrence. */
+enum { SIMPLE, GATED, LSTM };
+static const int64_t gate_count[] = {1, 3, 4};
+static const char *const names[] = {"simple", "gated", "lstm"};
+
+/* One problem for any recurrence. */
 typedef struct {
-    int gated, wide, variant;
+    int recurrence, wide, variant;
     int64_t T, B, n, m, kind, reverse, threads, before, keep, shift_gates;
     double slope;
-    array x, U, W, shift, threshold, inner, h0, grad_out, grad_h_n;
+    array x, U, W, shift, threshold, inner, h0, c0, grad_out, grad_h_n, grad_c_n;
     int64_t *lengths;
 } problem;
 
-static problem draw(int gated, int wide, int variant, int64_t threads) {
-    problem p = {.gated = gated, .wide = wide, .variant = variant, .threads = threads};
+static problem draw(int recurrence, int wide, int variant, int64_t threads) {
+    problem p = {.recurrence = recurrence, .wide = wide, .variant = variant, .threads = threads};
     p.T = whole(1, 9), p.B = whole(1, 9), p.n = whole(1, 40), p.m = whole(0, 5);
-    if (whole(0, 9) == 0) p.n = whole(500, 530), p.T = 3; /* more than one slab of the packed matrix */
-    if (whole(0, 9) == 0) p.T = whole(60, 90);            /* more than one block of steps */
+    /* Now and then more than one slab of the packed matrix, or more than one block of steps; not both: among so many
+     * units one always jumps at modReLU's zero between the two points of a finite difference. */
+    const int64_t lot = whole(0, 9);
+    if (lot == 0) p.n = whole(500, 530), p.T = 3;
+    if (lot == 1) p.T = whole(60, 90);
     p.kind = whole(0, 4), p.reverse = whole(0, 1), p.before = whole(0, 1), p.keep = whole(0, 1), p.slope = 0.1;
-    const int64_t gates = gated ? 3 : 1, wide_x = p.m > 0 ? p.m : gates * p.n;
+    const int64_t gates = gate_count[recurrence], wide_x = p.m > 0 ? p.m : gates * p.n;
     p.x = make(p.T * p.B * wide_x, 1, wide);
     p.U = make(gates * p.n * p.m, 1, wide);
     p.W = make(gates * p.n * p.n, 1 / sqrt((double)p.n), wide);
-    p.shift_gates = gated ? whole(2, 3) : 1;
+    p.shift_gates = recurrence == GATED ? whole(2, 3) : gates;
     p.shift = make(p.shift_gates * p.n, 0.3, wide);
     p.threshold = make(p.n, 0.3, wide);
     p.inner = make(p.n, 0.3, wide);
     p.h0 = make(p.B * p.n, 1, wide);
+    p.c0 = make(p.B * p.n, 1, wide);
+    p.grad_c_n = make(p.B * p.n, 1, wide);
     p.grad_out = make(p.T * p.B * p.n, 1, wide);
     p.grad_h_n = make(p.B * p.n, 1, wide);
     if (whole(0, 1)) {
@@ -96,7 +105,7 @@ static problem draw(int gated, int wide, int variant, int64_t threads) {
 }
 
 static void finish(problem p) {
-    array all[] = {p.x, p.U, p.W, p.shift, p.threshold, p.inner, p.h0, p.grad_out, p.grad_h_n};
+    array all[] = {p.x, p.U, p.W, p.shift, p.threshold, p.inner, p.h0, p.c0, p.grad_out, p.grad_h_n, p.grad_c_n};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) drop(all[i]);
     free(p.lengths);
 }
@@ -105,16 +114,20 @@ static double pre(problem p, int64_t gate, int64_t t, int64_t b, int64_t i, cons
     double z = gate < p.shift_gates ? p.shift.values[gate * p.n + i] : 0;
     if (state)
         for (int64_t k = 0; k < p.n; k++) z += p.W.values[(gate * p.n + i) * p.n + k] * state[k];
-    if (p.m == 0) return z + p.x.values[(t * p.B + b) * (p.gated ? 3 : 1) * p.n + gate * p.n + i];
+    if (p.m == 0) return z + p.x.values[(t * p.B + b) * gate_count[p.recurrence] * p.n + gate * p.n + i];
     for (int64_t k = 0; k < p.m; k++) z += p.U.values[(gate * p.n + i) * p.m + k] * p.x.values[(t * p.B + b) * p.m + k];
     return z;
 }
 
-/* The recurrence written out; returns <grad_out, out> + <grad_h_n, h_n>. */
+static double sigmoid(double z) { return 1 / (1 + exp(-z)); }
+
+/* The recurrence written out; returns <grad_out, out> + <grad_h_n, h_n> + <grad_c_n, c_n>. */
 static double reference(problem p, double *out, double *h_n) {
     double loss = 0, *h = malloc((size_t)p.n * 8), *next = malloc((size_t)p.n * 8), *rh = malloc((size_t)p.n * 8);
+    double *c = malloc((size_t)p.n * 8);
     for (int64_t b = 0; b < p.B; b++) {
         memcpy(h, p.h0.values + b * p.n, (size_t)p.n * 8);
+        memcpy(c, p.c0.values + b * p.n, (size_t)p.n * 8);
         for (int64_t s = 0; s < p.T; s++) {
             const int64_t t = p.reverse ? p.T - 1 - s : s;
             double *row = out + (t * p.B + b) * p.n;
@@ -122,13 +135,19 @@ static double reference(problem p, double *out, double *h_n) {
                 memset(row, 0, (size_t)p.n * 8);
                 continue;
             }
-            for (int64_t i = 0; i < p.n && p.gated; i++) rh[i] = h[i] / (1 + exp(-pre(p, 0, t, b, i, h)));
+            for (int64_t i = 0; i < p.n && p.recurrence == GATED; i++) rh[i] = h[i] * sigmoid(pre(p, 0, t, b, i, h));
             for (int64_t i = 0; i < p.n; i++) {
-                if (!p.gated) {
+                if (p.recurrence == LSTM) {
+                    const double g = activation(p.kind, p.slope, pre(p, 2, t, b, i, h), p.threshold.values[i]);
+                    c[i] = sigmoid(pre(p, 1, t, b, i, h)) * c[i] + sigmoid(pre(p, 0, t, b, i, h)) * g;
+                    next[i] = sigmoid(pre(p, 3, t, b, i, h)) * tanh(c[i]);
+                    continue;
+                }
+                if (p.recurrence == SIMPLE) {
                     next[i] = activation(p.kind, p.slope, pre(p, 0, t, b, i, h), p.threshold.values[i]);
                     continue;
                 }
-                const double r = 1 / (1 + exp(-pre(p, 0, t, b, i, h))), u = 1 / (1 + exp(-pre(p, 1, t, b, i, h)));
+                const double r = sigmoid(pre(p, 0, t, b, i, h)), u = sigmoid(pre(p, 1, t, b, i, h));
                 double z, q = p.inner.values[i];
                 if (p.before) {
                     z = pre(p, 2, t, b, i, rh);
@@ -136,23 +155,40 @@ static double reference(problem p, double *out, double *h_n) {
                     for (int64_t k = 0; k < p.n; k++) q += p.W.values[(2 * p.n + i) * p.n + k] * h[k];
                     z = pre(p, 2, t, b, i, NULL) + r * q;
                 }
-                const double c = activation(p.kind, p.slope, z, p.threshold.values[i]);
-                next[i] = p.keep ? u * h[i] + (1 - u) * c : (1 - u) * h[i] + u * c;
+                const double k = activation(p.kind, p.slope, z, p.threshold.values[i]);
+                next[i] = p.keep ? u * h[i] + (1 - u) * k : (1 - u) * h[i] + u * k;
             }
             memcpy(h, next, (size_t)p.n * 8);
             memcpy(row, next, (size_t)p.n * 8);
         }
         memcpy(h_n + b * p.n, h, (size_t)p.n * 8);
+        for (int64_t i = 0; i < p.n && p.recurrence == LSTM; i++) loss += c[i] * p.grad_c_n.values[b * p.n + i];
     }
     for (int64_t i = 0; i < p.T * p.B * p.n; i++) loss += out[i] * p.grad_out.values[i];
     for (int64_t i = 0; i < p.B * p.n; i++) loss += h_n[i] * p.grad_h_n.values[i];
-    free(h), free(next), free(rh);
+    free(h), free(next), free(rh), free(c);
     return loss;
 }
 
+static int run_lstm(problem p, array out, array h_n, array c_n, array gates, array cells, array *grads) {
+    const int64_t wide_x = p.m > 0 ? p.m : 4 * p.n;
+    el_lstm call = {.T = p.T, .B = p.B, .n = p.n, .m = p.m, .activation = p.kind, .reverse = p.reverse,
+                    .threads = p.threads, .slope = p.slope, .x = p.x.given, .x_t = p.B * wide_x, .x_b = wide_x,
+                    .U = p.U.given, .W = p.W.given, .shift = p.shift.given, .threshold = p.threshold.given,
+                    .h0 = p.h0.given, .c0 = p.c0.given, .lengths = p.lengths, .out = out.given, .h_n = h_n.given,
+                    .c_n = c_n.given, .gates = gates.given, .cells = cells.given};
+    if (!grads) return el_lstm_forward(&call, p.variant, p.wide);
+    call.grad_out = p.grad_out.given, call.grad_out_t = p.B * p.n, call.grad_out_b = p.n;
+    call.grad_h_n = p.grad_h_n.given, call.grad_c_n = p.grad_c_n.given;
+    call.grad_x = grads[0].given, call.grad_U = p.m > 0 ? grads[1].given : NULL, call.grad_W = grads[2].given;
+    call.grad_shift = grads[3].given, call.grad_threshold = grads[4].given;
+    call.grad_h0 = grads[6].given, call.grad_c0 = grads[7].given;
+    return el_lstm_backward(&call, p.variant, p.wide);
+}
+
 static int run(problem p, array out, array h_n, array gates, array *grads) {
-    const int64_t wide_x = p.m > 0 ? p.m : (p.gated ? 3 : 1) * p.n;
-    if (p.gated) {
+    const int64_t wide_x = p.m > 0 ? p.m : gate_count[p.recurrence] * p.n;
+    if (p.recurrence == GATED) {
         el_gated call = {.T = p.T, .B = p.B, .n = p.n, .m = p.m, .activation = p.kind, .reverse = p.reverse,
                          .threads = p.threads, .slope = p.slope, .before = p.before, .keep = p.keep,
                          .shift_gates = p.shift_gates, .x = p.x.given,
@@ -183,23 +219,24 @@ static int run(problem p, array out, array h_n, array gates, array *grads) {
 static int check(problem p, double tolerance) {
     const int64_t states = p.T * p.B * p.n;
     array out = make(states, 0, p.wide), h_n = make(p.B * p.n, 0, p.wide);
-    array gates = make(4 * states, 0, p.wide);
+    array gates = make(4 * states, 0, p.wide), cells = make(states, 0, p.wide), c_n = make(p.B * p.n, 0, p.wide);
+    const int lstm = p.recurrence == LSTM;
     double *expected = malloc((size_t)states * 8), *last = malloc((size_t)(p.B * p.n) * 8), worst = 0;
-    int bad = run(p, out, h_n, gates, NULL) != 0;
+    int bad = (lstm ? run_lstm(p, out, h_n, c_n, gates, cells, NULL) : run(p, out, h_n, gates, NULL)) != 0;
     const double loss = reference(p, expected, last);
     for (int64_t i = 0; i < states; i++) worst = fmax(worst, fabs(expected[i] - at(out, p.wide, i)));
     for (int64_t i = 0; i < p.B * p.n; i++) worst = fmax(worst, fabs(last[i] - at(h_n, p.wide, i)));
-    if (!(worst < tolerance)) bad |= failed(p.gated ? "gated states" : "simple states", worst);
+    if (!(worst < tolerance)) bad |= failed(names[p.recurrence], worst);
 
-    array *inputs[] = {&p.x, &p.U, &p.W, &p.shift, &p.threshold, &p.inner, &p.h0};
-    array grads[7];
-    for (int i = 0; i < 7; i++) grads[i] = make(inputs[i]->count, 1, p.wide);
-    bad |= run(p, out, h_n, gates, grads) != 0;
+    array *inputs[] = {&p.x, &p.U, &p.W, &p.shift, &p.threshold, &p.inner, &p.h0, &p.c0};
+    array grads[8];
+    for (int i = 0; i < 8; i++) grads[i] = make(inputs[i]->count, 1, p.wide);
+    bad |= (lstm ? run_lstm(p, out, h_n, c_n, gates, cells, grads) : run(p, out, h_n, gates, grads)) != 0;
     double slope = 0, numeric = 0, scale = 1;
     const double step = 1e-6;
-    const int uses_threshold = p.kind == EL_MODRELU, uses_inner = p.gated && !p.before;
-    for (int i = 0; i < 7; i++) {
-        if ((i == 4 && !uses_threshold) || (i == 5 && !uses_inner) || (i == 1 && p.m == 0)) continue;
+    const int uses_threshold = p.kind == EL_MODRELU, uses_inner = p.recurrence == GATED && !p.before;
+    for (int i = 0; i < 8; i++) {
+        if ((i == 4 && !uses_threshold) || (i == 5 && !uses_inner) || (i == 1 && p.m == 0) || (i == 7 && !lstm)) continue;
         for (int64_t k = 0; k < inputs[i]->count; k++) {
             const double direction = uniform();
             slope += direction * at(grads[i], p.wide, k);
@@ -211,8 +248,8 @@ static int check(problem p, double tolerance) {
     /* A kink between the two points is worth about one unit's gradient, and is rare; smooth functions must agree. */
     const double allowed = (p.kind == EL_TANH || p.kind == EL_IDENTITY ? 1e-4 : 2e-2) + 10 * tolerance;
     if (!(fabs(slope - numeric) < allowed * scale)) bad |= failed("gradient", fabs(slope - numeric) / scale);
-    for (int i = 0; i < 7; i++) drop(grads[i]);
-    drop(out), drop(h_n), drop(gates), free(expected), free(last);
+    for (int i = 0; i < 8; i++) drop(grads[i]);
+    drop(out), drop(h_n), drop(gates), drop(cells), drop(c_n), free(expected), free(last);
     return bad;
 }
 
@@ -220,12 +257,12 @@ static int check_many(int count) {
     int bad = 0;
     for (int i = 0; i < count && !bad; i++) {
         const int wide = (int)whole(0, 1), variant = (int)whole(0, el_best_variant());
-        problem p = draw((int)whole(0, 1), wide, variant, whole(1, 4));
+        problem p = draw((int)whole(0, 2), wide, variant, whole(1, 4));
         bad = check(p, wide ? 1e-9 : 2e-3);
         if (bad)
-            printf("  gated %d wide %d variant %d T %ld B %ld n %ld m %ld kind %ld reverse %ld lengths %d threads %ld "
+            printf("  %s wide %d variant %d T %ld B %ld n %ld m %ld kind %ld reverse %ld lengths %d threads %ld "
                    "before %ld keep %ld\n",
-                   p.gated, wide, variant, (long)p.T, (long)p.B, (long)p.n, (long)p.m, (long)p.kind, (long)p.reverse,
+                   names[p.recurrence], wide, variant, (long)p.T, (long)p.B, (long)p.n, (long)p.m, (long)p.kind, (long)p.reverse,
                    p.lengths != NULL, (long)p.threads, (long)p.before, (long)p.keep);
         finish(p);
     }

@@ -35,7 +35,7 @@ class Case:
 
 cases = st.builds(
     Case,
-    kind=st.sampled_from(["tanh", "relu", "gru"]),
+    kind=st.sampled_from(["tanh", "relu", "gru", "lstm"]),
     T=st.integers(1, 9),
     B=st.integers(1, 5),
     m=st.integers(1, 6),
@@ -60,7 +60,9 @@ def pair(case: Case) -> tuple[torch.nn.Module, torch.nn.Module]:
         "batch_first": case.batch_first,
         "dtype": case.dtype,
     }
-    if case.kind == "gru":
+    if case.kind == "lstm":
+        ours, theirs = el.LSTM(case.m, case.n, **shared), torch.nn.LSTM(case.m, case.n, **shared)
+    elif case.kind == "gru":
         ours = el.GRU(case.m, case.n, recurrent=el.matrices.Free, **shared)
         theirs = torch.nn.GRU(case.m, case.n, **shared)
     else:
@@ -91,7 +93,9 @@ def test_outputs_and_gradients(case: Case) -> None:
     if case.batch_first and not unbatched:
         x = x.transpose(0, 1).contiguous()
     state_shape = (case.num_layers * (1 + case.bidirectional), case.B, case.n)
-    h0 = torch.randn(state_shape[::2] if unbatched else state_shape, dtype=case.dtype) if case.initial else None
+    given_shape = state_shape[::2] if unbatched else state_shape
+    count = 2 if case.kind == "lstm" else 1
+    initial = [torch.randn(given_shape, dtype=case.dtype) for _ in range(count)] if case.initial else None
     lengths = torch.randint(1, case.T + 1, (case.B,))
     lengths[0] = case.T
     if case.form == "packed sorted":
@@ -100,7 +104,8 @@ def test_outputs_and_gradients(case: Case) -> None:
     results = []
     for layer, is_ours in ((ours, True), (theirs, False)):
         leaf = x.clone().requires_grad_()
-        state = None if h0 is None else h0.clone().requires_grad_()
+        leaves = None if initial is None else [h.clone().requires_grad_() for h in initial]
+        state = None if leaves is None else leaves[0] if count == 1 else tuple(leaves)
         if case.form in ("packed", "packed sorted") or (case.form == "lengths" and not is_ours):
             sequence = pack_padded_sequence(
                 leaf, lengths, batch_first=case.batch_first, enforce_sorted=case.form == "packed sorted"
@@ -116,8 +121,10 @@ def test_outputs_and_gradients(case: Case) -> None:
             assert torch.equal(out.batch_sizes, sequence.batch_sizes)
             assert (out.sorted_indices is None) == (sequence.sorted_indices is None)
             out = out.data
-        weighted([out, h_n]).backward()
-        results.append((out.detach(), h_n.detach(), leaf.grad, None if state is None else state.grad))
+        final = [h_n] if count == 1 else list(h_n)
+        weighted([out, *final]).backward()
+        gradients = [None] if leaves is None else [h.grad for h in leaves]
+        results.append([out.detach(), *(h.detach() for h in final), leaf.grad, *gradients])
 
     tolerance = TOLERANCE[case.dtype]
     for mine, other in zip(*results, strict=True):
@@ -176,9 +183,12 @@ def test_a_matrix_outside_the_set_is_refused_and_nothing_changes() -> None:
         (el.GRU(2, 4, update="write"), "tanh / after / write"),
         (el.GRU(2, (4, 6)), "one hidden size"),
         (el.GRU(2, 4, train_initial_state=True), "trained initial state"),
+        (el.LSTM(2, 4, cell="modrelu"), "modrelu"),
+        (el.LSTM(2, (4, 6)), "one hidden size"),
+        (el.LSTM(2, 4, train_initial_state=True), "trained initial state"),
     ],
 )
-def test_what_torch_lacks_is_said(layer: el.RNN | el.GRU, reason: str) -> None:
+def test_what_torch_lacks_is_said(layer: el.RNN | el.GRU | el.LSTM, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         layer.torch_state_dict()
 
@@ -205,3 +215,23 @@ def test_an_emitted_dict_is_a_snapshot() -> None:
         for parameter in ours.parameters():
             parameter.add_(1)
     assert all(torch.equal(before[name], value) for name, value in emitted.items())
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU"])
+def test_a_training_goes_as_torchs_does(kind: str) -> None:
+    """A hundred steps of Adam: the layers that papers compare with may take the place of torch's."""
+    theirs = getattr(torch.nn, kind)(3, 12)
+    ours = el.LSTM(3, 12) if kind == "LSTM" else el.GRU(3, 12, constrained=())
+    ours.load_state_dict(theirs.state_dict())
+    optimizers = [torch.optim.Adam(layer.parameters(), lr=1e-2) for layer in (ours, theirs)]
+    generator = torch.Generator().manual_seed(0)
+    for _ in range(100):
+        x = torch.randn(10, 4, 3, generator=generator)
+        losses = []
+        for layer, optimizer in zip((ours, theirs), optimizers, strict=True):
+            optimizer.zero_grad()
+            loss = (layer(x)[0].mean(-1) - x.cumsum(0).tanh().mean(-1)).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        assert losses[0] == pytest.approx(losses[1], rel=1e-4)

@@ -9,7 +9,7 @@ from comparing import exponential, relative, weighted
 from torch import Tensor
 
 import eigenloop as el
-from eigenloop.layers.gru import GATES
+from eigenloop.layers.gru import GRU
 
 T, B, m, n = 6, 3, 4, 8
 
@@ -66,7 +66,7 @@ def test_simple(nonlinearity: str, recurrent: str) -> None:
 @pytest.mark.parametrize("update", ["keep", "write"])
 @pytest.mark.parametrize("reset", ["before", "after"])
 @pytest.mark.parametrize("candidate", POINTWISE)
-@pytest.mark.parametrize("constrained", [(), ("candidate",), ("candidate", "reset"), GATES])
+@pytest.mark.parametrize("constrained", [(), ("candidate",), ("candidate", "reset"), GRU.GATES])
 def test_gated(constrained: tuple[str, ...], candidate: str, reset: str, update: str, bias: bool) -> None:
     gru = el.GRU(
         m, n, bias=bias, constrained=constrained, candidate=candidate, reset=reset, update=update, dtype=torch.float64
@@ -74,16 +74,16 @@ def test_gated(constrained: tuple[str, ...], candidate: str, reset: str, update:
     randomise_(gru)
     x, h = torch.randn(T, B, m, dtype=torch.float64), torch.randn(B, n, dtype=torch.float64)
     out, h_n = gru(x, h.unsqueeze(0))
-    U = dict(zip(GATES, gru.weight_ih_l0.chunk(3), strict=True))
-    W = {gate: gru.recurrent_matrix(gate=gate) for gate in GATES}
+    U = dict(zip(GRU.GATES, gru.weight_ih_l0.chunk(3), strict=True))
+    W = {gate: gru.recurrent_matrix(gate=gate) for gate in GRU.GATES}
     zero = torch.zeros(n, dtype=torch.float64)
     if not bias:
-        b, c_inside = dict.fromkeys(GATES, zero), zero
+        b, c_inside = dict.fromkeys(GRU.GATES, zero), zero
     elif candidate == "modrelu":
-        b, c_inside = dict(zip(GATES, gru.bias_l0.chunk(3), strict=True)), zero
+        b, c_inside = dict(zip(GRU.GATES, gru.bias_l0.chunk(3), strict=True)), zero
     else:
-        b_ih, b_hh = (dict(zip(GATES, v.chunk(3), strict=True)) for v in (gru.bias_ih_l0, gru.bias_hh_l0))
-        b = {gate: b_ih[gate] + (b_hh[gate] if gate != "candidate" or reset == "before" else 0) for gate in GATES}
+        b_ih, b_hh = (dict(zip(GRU.GATES, v.chunk(3), strict=True)) for v in (gru.bias_ih_l0, gru.bias_hh_l0))
+        b = {gate: b_ih[gate] + (b_hh[gate] if gate != "candidate" or reset == "before" else 0) for gate in GRU.GATES}
         c_inside = b_hh["candidate"] if reset == "after" else zero
     states = []
     for t in range(T):

@@ -52,7 +52,7 @@ tokens = torch.arange(45).reshape(9, 5) % 9
 
 def test_a_token_is_left_out_for_the_whole_batch() -> None:
     net = model(embedding_dropout=0.5)
-    embedded = net._embedded(tokens).detach()
+    embedded = net.embedded(tokens).detach()
     plain = torch.nn.functional.embedding(tokens, net.embedding.weight.detach())
     factor = embedded / plain
     for token in range(9):

@@ -11,7 +11,7 @@ from eigenloop.matrices import Exponential, Free, ScaledCayley, Schur
 
 x = torch.zeros(4, 2, 3)
 complex_free = partial(Free, dtype=torch.complex64)
-rnn, gru = el.RNN(3, 5), el.GRU(3, 5)
+rnn, gru, lstm = el.RNN(3, 5), el.GRU(3, 5), el.LSTM(3, 5)
 packed = pack_padded_sequence(x, torch.tensor([4, 2]))
 
 CASES = [
@@ -28,6 +28,17 @@ CASES = [
     ("reset", lambda: el.GRU(3, 5, reset="middle"), ValueError, "choose one of before, after"),
     ("update", lambda: el.GRU(3, 5, update="z"), ValueError, "choose one of keep, write"),
     ("gate", lambda: el.GRU(3, 5, constrained=("forget",)), ValueError, "choose one of reset, update, candidate"),
+    (
+        "lstm gate",
+        lambda: el.LSTM(3, 5, constrained=("reset",)),
+        ValueError,
+        "choose one of input, forget, cell, output",
+    ),
+    ("lstm cell", lambda: el.LSTM(3, 5, cell="relu"), ValueError, "choose one of tanh, modrelu"),
+    ("lstm projection", lambda: el.LSTM(3, 5, proj_size=2), ValueError, "no projection, got proj_size=2: leave it out"),
+    ("lstm recurrent", lambda: el.LSTM(3, 5, recurrent="schur"), ValueError, "say which with constrained="),
+    ("lstm state", lambda: lstm(x, torch.zeros(1, 2, 5)), TypeError, r"a pair \(h_0, c_0\), got one Tensor"),
+    ("lstm states", lambda: lstm(x, (torch.zeros(1, 2, 5),)), TypeError, r"a pair \(h_0, c_0\), got 1 of them"),
     ("recurrent name", lambda: el.RNN(3, 5, recurrent="caley"), ValueError, "choose one of free, cayley"),
     (
         "recurrent type",
@@ -119,7 +130,7 @@ CASES = [
     ("complex Cayley", lambda: ScaledCayley(4, dtype=torch.complex64), TypeError, "ScaledCayley is real"),
     ("complex Schur", lambda: Schur(4, dtype=torch.complex64), TypeError, "Schur is real"),
     ("D twice", lambda: ScaledCayley(4, negative=2, init="haar"), ValueError, "brings its own D"),
-    ("torch layer", lambda: el.Model(torch.nn.LSTM(3, 5), 2), TypeError, r"use el.build\('lstm', ...\)"),
+    ("torch layer", lambda: el.Model(torch.nn.LSTM(3, 5), 2), TypeError, r"el.LSTM\(...\) compute what torch's"),
     ("groups of a list", lambda: el.optim.param_groups(list(rnn.parameters()), 1e-3), TypeError, "network itself"),
     ("rate", lambda: el.optim.param_groups(rnn, lr=-1.0), ValueError, "lr must not be negative"),
 ]

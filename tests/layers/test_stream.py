@@ -13,8 +13,14 @@ LAYERS = {
     "two layers": lambda **k: el.GRU(3, 9, 2, dropout=0.5, **k),
     "ncgru": lambda **k: el.build("ncgru", 3, 11, **k),
     "trained start": lambda **k: el.RNN(3, 7, train_initial_state=True, **k),
+    "lstm": lambda **k: el.LSTM(3, 9, **k),
+    "two lstms": lambda **k: el.LSTM(3, (9, 4), train_initial_state=True, **k),
     "complex": lambda **k: el.build("eurnn", 3, 6, **k),
 }
+
+
+def tensors_of(state) -> list[torch.Tensor]:
+    return [state] if isinstance(state, torch.Tensor) else [t for part in state for t in tensors_of(part)]
 
 
 @pytest.mark.parametrize("path", ["kernel", "reference"])
@@ -34,8 +40,8 @@ def test_a_stream_equals_one_call(name: str, batch: int, path: str) -> None:
         for again in range(2):
             found = torch.stack([stream(step) for step in x])
             assert relative(found, expected) < 1e-5, again
-            states = zip(stream.state, last, strict=True)
-            assert all(relative(ours, theirs) < 1e-5 for ours, theirs in states)
+            for ours, theirs in zip(tensors_of(stream.state), tensors_of(last), strict=True):
+                assert relative(ours, theirs) < 1e-5
             stream.reset()
 
 
@@ -74,8 +80,8 @@ def test_inside_inference_mode_and_with_gradients() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(TypeError, match=r"for a Model, its \.rnn"):
-        el.Stream(el.Model(el.RNN(3, 4), output_size=2))
+    with pytest.raises(TypeError, match=r"el\.LSTM or el\.Model, got GRU"):
+        el.Stream(torch.nn.GRU(3, 4))
     with pytest.raises(ValueError, match="whole sequence"):
         el.Stream(el.RNN(3, 4, bidirectional=True))
     with pytest.raises(ValueError, match="at least 1"):
@@ -85,3 +91,23 @@ def test_refusals() -> None:
         stream(torch.randn(3))
     with pytest.raises(RuntimeError, match="initial state must have shape"):
         stream.reset(torch.zeros(1, 2, 4))
+
+
+@pytest.mark.parametrize("name", ["lstm", "scornn", "urnn-full"])
+def test_a_model_reads_out_every_step(name: str) -> None:
+    net = el.Model(el.build(name, 3, 8), 5, readout_bits=4).eval()
+    x = torch.randn(12, 2, 3)
+    stream = el.Stream(net, batch_size=2)
+    assert relative(torch.stack([stream(step) for step in x]), net(x)[0]) < 1e-5
+    last = el.Model(net.rnn, 5, last=True).eval()
+    stream = el.Stream(last, batch_size=2)
+    assert relative([stream(step) for step in x][-1], last(x)[0]) < 1e-5
+
+
+def test_a_model_with_an_embedding_takes_tokens() -> None:
+    net = el.Model(el.LSTM(6, 6), 11, embedding=11, tied=True).eval()
+    tokens = torch.randint(11, (9, 2))
+    stream = el.Stream(net, batch_size=2)
+    assert relative(torch.stack([stream(step) for step in tokens]), net(tokens)[0]) < 1e-5
+    with pytest.raises(RuntimeError, match=r"shape \(2,\), got \(2, 6\)"):
+        stream(torch.randn(2, 6))

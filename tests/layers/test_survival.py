@@ -30,6 +30,8 @@ LAYERS = {
     "urnn-full": partial(el.build, "urnn-full", 3, 8),
     "bjorck": partial(el.RNN, 3, 8, recurrent="bjorck"),
     "gru": partial(el.GRU, 3, 8, constrained=("candidate", "reset"), recurrent="exponential"),
+    "lstm": partial(el.build, "lstm", 3, 8),
+    "orthogonal lstm": partial(el.LSTM, 3, 8, constrained=("cell", "forget"), cell="modrelu"),
     "bidirectional": partial(el.RNN, 3, 8, 2, bidirectional=True),
 }
 x = torch.randn(6, 2, 3)

@@ -31,7 +31,7 @@ def test_quantizing_twice_is_not_the_same() -> None:
     both=st.booleans(),
     seed=st.integers(0, 99),
 )
-@pytest.mark.parametrize("kind", ["RNN", "GRU"])
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
 def test_codes_are_what_the_layer_computes_with(
     kind: str, bits: int, per_row: bool, around: bool, normalise: Any, layers: int, both: bool, seed: int
 ) -> None:
@@ -39,7 +39,7 @@ def test_codes_are_what_the_layer_computes_with(
     generator = torch.Generator().manual_seed(seed)
     layer = getattr(el, kind)(3, 5, layers, bidirectional=both, bits=quantizer, generator=generator).eval()
     found = network_codes(layer)
-    gates = ("reset", "update", "candidate") if kind == "GRU" else (None,)
+    gates = getattr(layer, "GATES", (None,))
     for cell in (f"_l{i}{end}" for i in range(layers) for end in ("", "_reverse")[: 1 + both]):
         reverse = cell.endswith("_reverse")
         for gate in gates:

@@ -19,6 +19,12 @@ pytestmark = pytest.mark.skipif(kernel.library() is None, reason="the compiled k
 
 ACTIVATION = st.sampled_from(sorted(recurrence.ACTIVATIONS))
 TOLERANCE = {torch.float64: 1e-11, torch.float32: 2e-4}
+GATES = {"simple": 1, "gated": 3, "lstm": 4}
+OPTIONS = {
+    "simple": {"activation": "tanh"},
+    "gated": {"candidate": "tanh", "reset": "after", "update": "keep"},
+    "lstm": {"cell": "tanh"},
+}
 
 
 def variants() -> list[str]:
@@ -37,16 +43,16 @@ def threads(count: int) -> Iterator[None]:
 
 
 class Problem:
-    """Random arguments for either recurrence, and a run that returns outputs and all gradients."""
+    """Random arguments for a recurrence, and a run that returns outputs and all gradients."""
 
-    def __init__(self, gated: bool, T: int, B: int, n: int, m: int, dtype: torch.dtype, seed: int) -> None:
+    def __init__(self, kind: str, T: int, B: int, n: int, m: int, dtype: torch.dtype, seed: int) -> None:
         g = torch.Generator().manual_seed(seed)
 
         def normal(*shape: int, scale: float = 1.0) -> Tensor:
             return scale * torch.randn(shape, generator=g, dtype=dtype)
 
-        gates = 3 if gated else 1
-        self.gated, self.seed = gated, seed
+        gates = GATES[kind]
+        self.kind, self.seed = kind, seed
         self.leaves = {
             "x": normal(T, B, m or gates * n),
             "U": normal(gates * n, m) if m else None,
@@ -56,6 +62,8 @@ class Problem:
             "inner": normal(n, scale=0.3),
             "h0": normal(B, n),
         }
+        if kind == "lstm":
+            self.leaves["c0"] = normal(B, n)
         self.lengths: Tensor | None = None
         self.options: dict = {}
 
@@ -64,27 +72,31 @@ class Problem:
             name: None if value is None else value.detach().clone().requires_grad_(name not in frozen)
             for name, value in self.leaves.items()
         }
-        extra = {"input_weight": v["U"], "input_bias": v["shift"], "negative_slope": 0.1}
-        if self.gated:
+        extra = {"input_weight": v["U"], "input_bias": v["shift"]}
+        if self.kind == "gated":
             inner = v["inner"] if self.options.get("reset") == "after" else None
-            out, h_n = recurrence.gated(
-                v["x"], v["W"], v["bias"], inner, v["h0"], self.lengths, **self.options, **extra
-            )
+            tensors = (v["x"], v["W"], v["bias"], inner, v["h0"], self.lengths)
+            out, *final = recurrence.gated(*tensors, **self.options, **extra, negative_slope=0.1)
+        elif self.kind == "lstm":
+            bias = v["bias"] if self.options.get("cell") == "modrelu" else None
+            out, *final = recurrence.lstm(v["x"], v["W"], bias, v["h0"], v["c0"], self.lengths, **self.options, **extra)
         else:
-            out, h_n = recurrence.simple(v["x"], v["W"], v["bias"], v["h0"], self.lengths, **self.options, **extra)
+            tensors = (v["x"], v["W"], v["bias"], v["h0"], self.lengths)
+            out, *final = recurrence.simple(*tensors, **self.options, **extra, negative_slope=0.1)
         g = torch.Generator().manual_seed(self.seed + 1)
-        weights = [torch.randn(t.shape, generator=g, dtype=t.dtype) for t in (out, h_n)]
+        weights = [torch.randn(t.shape, generator=g, dtype=t.dtype) for t in (out, *final)]
         total = out.new_zeros(())
         if loss != "h_n":
             total = total + (out * weights[0]).sum()
         if loss != "out":
-            total = total + (h_n * weights[1]).sum()
+            total = total + sum((t * weight).sum() for t, weight in zip(final, weights[1:], strict=True))
         leaves = {name: value for name, value in v.items() if value is not None and value.requires_grad}
         # Where only what is not used has a gradient (a bias inside a reset gate that acts before), there is no graph.
         grads = [None] * len(leaves)
         if total.requires_grad:
             grads = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-        return {"out": out.detach(), "h_n": h_n.detach(), **dict(zip(leaves, grads, strict=True))}
+        states = {name: t.detach() for name, t in zip(("h_n", "c_n"), final, strict=False)}
+        return {"out": out.detach(), **states, **dict(zip(leaves, grads, strict=True))}
 
 
 def compare(problem: Problem, tolerance: float, **how) -> None:
@@ -106,7 +118,7 @@ SHAPES = {
     "reverse": st.booleans(),
     "cut": st.booleans(),
     "loss": st.sampled_from(["out", "h_n", "both"]),
-    "frozen": st.sets(st.sampled_from(["x", "U", "W", "shift", "bias", "inner", "h0"]), max_size=5),
+    "frozen": st.sets(st.sampled_from(["x", "U", "W", "shift", "bias", "inner", "h0", "c0"]), max_size=5),
     "count": st.integers(1, 4),
     "variant": st.sampled_from(variants() or ["portable"]),
     "seed": st.integers(0, 999),
@@ -122,7 +134,9 @@ def arranged(problem: Problem, T: int, B: int, cut: bool, seed: int, **options) 
 
 @given(activation=ACTIVATION, **SHAPES)
 def test_simple(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, seed, activation) -> None:
-    problem = arranged(Problem(False, T, B, n, m, dtype, seed), T, B, cut, seed, activation=activation, reverse=reverse)
+    problem = arranged(
+        Problem("simple", T, B, n, m, dtype, seed), T, B, cut, seed, activation=activation, reverse=reverse
+    )
     with threads(count), kernel.using(variant):
         compare(problem, TOLERANCE[dtype], loss=loss, frozen=tuple(frozen))
 
@@ -134,8 +148,15 @@ def test_simple(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, s
     **SHAPES,
 )
 def test_gated(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, seed, candidate, reset, update) -> None:
-    problem = Problem(True, T, B, n, m, dtype, seed)
+    problem = Problem("gated", T, B, n, m, dtype, seed)
     arranged(problem, T, B, cut, seed, candidate=candidate, reset=reset, update=update, reverse=reverse)
+    with threads(count), kernel.using(variant):
+        compare(problem, TOLERANCE[dtype], loss=loss, frozen=tuple(frozen))
+
+
+@given(cell=st.sampled_from(["tanh", "modrelu"]), **SHAPES)
+def test_lstm(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, seed, cell) -> None:
+    problem = arranged(Problem("lstm", T, B, n, m, dtype, seed), T, B, cut, seed, cell=cell, reverse=reverse)
     with threads(count), kernel.using(variant):
         compare(problem, TOLERANCE[dtype], loss=loss, frozen=tuple(frozen))
 
@@ -152,21 +173,20 @@ LARGE = [
 ]
 
 
-@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("shape", LARGE, ids=str)
 @pytest.mark.parametrize("variant", variants())
-def test_large(gated: bool, shape: tuple[int, int, int, int], variant: str) -> None:
+def test_large(kind: str, shape: tuple[int, int, int, int], variant: str) -> None:
     T, B, n, m = shape
-    options = {"candidate": "tanh", "reset": "after", "update": "keep"} if gated else {"activation": "tanh"}
     for dtype in TOLERANCE:
         for cut in (False, True):
-            problem = arranged(Problem(gated, T, B, n, m, dtype, 5), T, B, cut, 5, **options)
+            problem = arranged(Problem(kind, T, B, n, m, dtype, 5), T, B, cut, 5, **OPTIONS[kind])
             with threads(3), kernel.using(variant):
                 compare(problem, TOLERANCE[dtype])
 
 
 @given(
-    gated=st.booleans(),
+    kind=st.sampled_from(sorted(GATES)),
     where=st.sampled_from(["x", "W", "h0", "bias", "U", "shift"]),
     what=st.sampled_from([float("nan"), float("inf"), -float("inf")]),
     activation=ACTIVATION,
@@ -174,10 +194,14 @@ def test_large(gated: bool, shape: tuple[int, int, int, int], variant: str) -> N
     variant=st.sampled_from(variants() or ["portable"]),
     seed=st.integers(0, 99),
 )
-def test_nan_and_infinity_come_out_as_in_the_reference(gated, where, what, activation, reset, variant, seed) -> None:
-    problem = Problem(gated, 4, 3, 11, 2, torch.float64, seed)
-    options = {"candidate": activation, "reset": reset} if gated else {"activation": activation}
-    arranged(problem, 4, 3, False, seed, **options)
+def test_nan_and_infinity_come_out_as_in_the_reference(kind, where, what, activation, reset, variant, seed) -> None:
+    problem = Problem(kind, 4, 3, 11, 2, torch.float64, seed)
+    options = {
+        "simple": {"activation": activation},
+        "gated": {"candidate": activation, "reset": reset},
+        "lstm": {"cell": "modrelu" if activation == "modrelu" else "tanh"},
+    }
+    arranged(problem, 4, 3, False, seed, **options[kind])
     flat = problem.leaves[where].view(-1)
     flat[seed % flat.numel()] = what
     with kernel.using("reference"):
@@ -192,9 +216,9 @@ def test_nan_and_infinity_come_out_as_in_the_reference(gated, where, what, activ
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
-@pytest.mark.parametrize("gated", [False, True])
-def test_the_same_thread_count_gives_the_same_bits(count: int, gated: bool) -> None:
-    problem = Problem(gated, 60, 7, 50, 3, torch.float32, 1)
+@pytest.mark.parametrize("kind", GATES)
+def test_the_same_thread_count_gives_the_same_bits(count: int, kind: str) -> None:
+    problem = Problem(kind, 60, 7, 50, 3, torch.float32, 1)
     with threads(count):
         first = problem.run()
         for _ in range(4):
@@ -203,7 +227,7 @@ def test_the_same_thread_count_gives_the_same_bits(count: int, gated: bool) -> N
 
 
 def test_several_python_threads_at_once() -> None:
-    problem = Problem(False, 60, 7, 50, 3, torch.float32, 1)
+    problem = Problem("simple", 60, 7, 50, 3, torch.float32, 1)
     with threads(2):
         expected = problem.run()
         wrong: list[str] = []
@@ -221,11 +245,11 @@ def test_several_python_threads_at_once() -> None:
     assert not wrong
 
 
-@pytest.mark.parametrize("gated", [False, True])
-def test_memory_that_lies_another_way(gated: bool) -> None:
+@pytest.mark.parametrize("kind", GATES)
+def test_memory_that_lies_another_way(kind: str) -> None:
     """Transposed weights and states, a batch-first input and gradient, an expanded gradient."""
     T, B, n, m = 6, 4, 9, 5
-    gates = 3 if gated else 1
+    gates = GATES[kind]
     x = torch.randn(B, T, m, dtype=torch.float64).transpose(0, 1)
     W = torch.randn(n, gates * n, dtype=torch.float64).t()
     U = torch.randn(m, gates * n, dtype=torch.float64).t()
@@ -235,8 +259,11 @@ def test_memory_that_lies_another_way(gated: bool) -> None:
     def run() -> list[Tensor]:
         leaves = [t.detach().requires_grad_() for t in (x, W, U, h0, bias)]
         a, w, u, h, b = leaves
-        if gated:
+        if kind == "gated":
             out, h_n = recurrence.gated(a, w, b, None, h, None, "modrelu", "before", "write", input_weight=u)
+        elif kind == "lstm":
+            out, h_n, c_n = recurrence.lstm(a, w, b, h, h, None, "modrelu", input_weight=u)
+            h_n = h_n + c_n
         else:
             out, h_n = recurrence.simple(a, w, b, h, input_weight=u)
         turned = out.transpose(0, 1).contiguous()
@@ -258,11 +285,11 @@ def test_an_empty_batch() -> None:
         assert torch.equal(W.grad, torch.zeros_like(W))
 
 
-@pytest.mark.parametrize("gated", [False, True])
+@pytest.mark.parametrize("kind", GATES)
 @pytest.mark.parametrize("name", ["x", "W", "U", "shift", "bias", "h0", "lengths"])
-def test_wrong_shapes_and_dtypes_are_refused_before_c_sees_them(gated: bool, name: str) -> None:
-    problem = Problem(gated, 3, 2, 4, 5, torch.float32, 0)
-    problem.options = {"candidate": "modrelu"} if gated else {}
+def test_wrong_shapes_and_dtypes_are_refused_before_c_sees_them(kind: str, name: str) -> None:
+    problem = Problem(kind, 3, 2, 4, 5, torch.float32, 0)
+    problem.options = {"simple": {}, "gated": {"candidate": "modrelu"}, "lstm": {"cell": "modrelu"}}[kind]
     if name == "lengths":
         problem.lengths = torch.tensor([3, 2, 1])
     else:
@@ -270,7 +297,7 @@ def test_wrong_shapes_and_dtypes_are_refused_before_c_sees_them(gated: bool, nam
     with pytest.raises(ValueError, match=r"must have shape|one entry for each"):
         problem.run()
     if name not in ("lengths", "W"):
-        problem.leaves = Problem(gated, 3, 2, 4, 5, torch.float32, 0).leaves
+        problem.leaves = Problem(kind, 3, 2, 4, 5, torch.float32, 0).leaves
         problem.leaves[name] = problem.leaves[name].double()
         with pytest.raises(ValueError, match=r"is torch.float64 on cpu and W is torch.float32"):
             problem.run()
@@ -295,21 +322,28 @@ def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
         run(name, *arguments)
 
     monkeypatch.setattr(kernel, "run_simple", watched)
-    Problem(False, 3, 2, 4, 2, torch.float64, 0).run(frozen=("x", "W", "h0"))
+    Problem("simple", 3, 2, 4, 2, torch.float64, 0).run(frozen=("x", "W", "h0"))
     assert asked == [(), (False, True, False, True, True, False)]
 
 
-@pytest.mark.parametrize("make", [lambda: el.RNN(3, 17), lambda: el.build("ncgru", 3, 17), lambda: el.GRU(3, 17)])
+MAKE = [lambda: el.RNN(3, 17), lambda: el.build("ncgru", 3, 17), lambda: el.GRU(3, 17), lambda: el.LSTM(3, 17)]
+
+
+def flat(state: Tensor | tuple[Tensor, ...]) -> Tensor:
+    return state if isinstance(state, Tensor) else torch.cat(state)
+
+
+@pytest.mark.parametrize("make", MAKE)
 def test_export(make) -> None:
     layer = make().eval()
     x = torch.randn(9, 2, 3)
     program = torch.export.export(layer, (x,))
     assert "eigenloop.fused" in str(program.graph)
     for ours, theirs in zip(program.module()(x), layer(x), strict=True):
-        assert relative(ours, theirs) < 1e-6
+        assert relative(flat(ours), flat(theirs)) < 1e-6
 
 
-@pytest.mark.parametrize("make", [lambda: el.RNN(3, 17), lambda: el.build("ncgru", 3, 17), lambda: el.GRU(3, 17)])
+@pytest.mark.parametrize("make", MAKE)
 def test_streaming_equals_one_call(make) -> None:
     layer, x, h = make().eval(), torch.randn(40, 1, 3), None
     with torch.inference_mode():
@@ -320,7 +354,7 @@ def test_streaming_equals_one_call(make) -> None:
                 out, h = layer(step[None], h)
                 outs.append(out)
     assert relative(torch.cat(outs), expected) < 1e-5
-    assert relative(h, last) < 1e-5
+    assert relative(flat(h), flat(last)) < 1e-5
 
 
 def test_inference_keeps_nothing() -> None:

@@ -79,6 +79,45 @@ def test_gated_gradcheck(T, B, n, candidate, reset, update, reverse, cut, seed) 
     assert torch.autograd.gradcheck(run, (*values.values(), inside))
 
 
+@given(
+    T=st.integers(1, 4),
+    B=st.integers(1, 3),
+    n=st.integers(1, 3),
+    cell=st.sampled_from(["tanh", "modrelu"]),
+    reverse=st.booleans(),
+    cut=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_lstm_gradcheck(T, B, n, cell, reverse, cut, seed) -> None:
+    values = draw(T, B, n, 4, seed)
+    c0 = torch.randn(B, n, dtype=torch.float64).requires_grad_()
+    lengths = torch.randint(1, T + 1, (B,)) if cut else None
+
+    def run(projected, W, bias, h0, c0):
+        bias = bias if cell == "modrelu" else None
+        return recurrence.lstm(projected, W, bias, h0, c0, lengths, cell, reverse)
+
+    assert torch.autograd.gradcheck(run, (*values.values(), c0))
+
+
+def test_lstm_is_its_equations() -> None:
+    """Written out step by step, with the candidate's modReLU."""
+    p, W, b, h0 = (value.detach() for value in draw(5, 2, 3, 4).values())
+    c0 = torch.randn(2, 3, dtype=torch.float64)
+    h, c, outs = h0, c0, []
+    for step in p:
+        i, f, g, o = (step + h @ W.T).chunk(4, dim=-1)
+        g = torch.sign(g) * torch.relu(g.abs() + b)
+        c = torch.sigmoid(f) * c + torch.sigmoid(i) * g
+        h = torch.sigmoid(o) * torch.tanh(c)
+        outs.append(h)
+    out, h_n, c_n = recurrence.lstm(p, W, b, h0, c0, cell="modrelu")
+    for ours, expected in ((out, torch.stack(outs)), (h_n, h), (c_n, c)):
+        assert relative(ours, expected) < 1e-14
+    with pytest.raises(ValueError, match="add it to input_bias"):
+        recurrence.lstm(p, W, b, h0, c0)
+
+
 @pytest.mark.parametrize("cut", [False, True])
 def test_operators_are_well_formed(cut: bool) -> None:
     """torch's own checks of schema, fake rule, autograd registration and compilation."""
@@ -105,6 +144,13 @@ def test_operators_are_well_formed(cut: bool) -> None:
             torch.ops.eigenloop.fused_gated.default,
             (v["projected"], None, v["W"], None, v["bias"], None, v["h0"], lengths, *options, True),
         )
+    v = draw(3, 2, 4, 4, dtype=torch.float32)
+    c0 = torch.randn(2, 4, requires_grad=True)
+    tensors = (v["W"], v["bias"], v["h0"], c0, lengths, "modrelu", True)
+    torch.library.opcheck(torch.ops.eigenloop.lstm.default, (v["projected"], *tensors))
+    if kernel.library() is not None:
+        arguments = (v["projected"], None, v["W"], None, v["bias"], v["h0"], c0, lengths, "modrelu", True, True)
+        torch.library.opcheck(torch.ops.eigenloop.fused_lstm.default, arguments)
 
 
 def test_the_slope_of_leaky_relu_keeps_its_precision() -> None:
@@ -228,16 +274,20 @@ def test_what_a_nearly_shut_gate_writes_has_a_gradient() -> None:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("gates", [1, 3])
+@pytest.mark.parametrize("gates", [1, 3, 4])
 def test_no_steps_at_all(gates: int, reverse: bool) -> None:
     values = draw(0, 3, 4, gates=gates)
     lengths = torch.zeros(3, dtype=torch.int64)
     for given_lengths in (None, lengths):
         if gates == 1:
             out, h_n = recurrence.simple(*values.values(), given_lengths, "tanh", reverse)
-        else:
+        elif gates == 3:
             projected, W, bias, h0 = values.values()
             out, h_n = recurrence.gated(projected, W, bias, None, h0, given_lengths, "tanh", reverse=reverse)
+        else:
+            projected, W, bias, h0 = values.values()
+            out, h_n, c_n = recurrence.lstm(projected, W, None, h0, h0, given_lengths, reverse=reverse)
+            assert torch.equal(c_n, h0)
         assert out.shape == (0, 3, 4)
         assert torch.equal(h_n, values["h0"])
         grads = torch.autograd.grad(h_n.sum() + out.sum(), [values["h0"], values["W"]])

@@ -161,7 +161,7 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> Tenso
     with torch.no_grad():
         # Text comes in streams, of which there are as many as the task has.
         x = inputs_for(net, task, batch)[: min(SHOWN, length) if steps is None else steps, :samples]
-        return x if net.embedding is None else net._embedded(x)
+        return x if net.embedding is None else net.embedded(x)
 
 
 def _drawn(heat: dict[str, Tensor], flow: dict[str, Tensor], title: str) -> Figure:

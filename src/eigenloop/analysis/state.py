@@ -8,10 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from eigenloop.layers.base import RecurrentLayer
-from eigenloop.layers.baselines import TorchGRU, TorchLSTM
 from eigenloop.matrices import LongShort
 
-Layer = RecurrentLayer | TorchLSTM | TorchGRU
+Layer = RecurrentLayer | nn.RNNBase
 
 
 class Flat:
@@ -26,7 +25,8 @@ class Flat:
         self.rnn = rnn
         self.sizes = sizes_of(rnn)
         self.complex = isinstance(rnn, RecurrentLayer) and rnn.state_dtype.is_complex
-        self.copies = 2 if isinstance(rnn, nn.LSTM) else 1
+        self.carried = rnn.CARRIED if isinstance(rnn, RecurrentLayer) else ("h0", "c0")[: 1 + isinstance(rnn, nn.LSTM)]
+        self.copies = len(self.carried)
 
     @property
     def size(self) -> int:
@@ -36,31 +36,37 @@ class Flat:
     def initial(self) -> Tensor:
         """Return the state before the first step, (N,): zero unless it is trained."""
         if getattr(self.rnn, "train_initial_state", False):
-            return torch.cat([self._real(getattr(self.rnn, f"h0_l{i}")[None]) for i in range(len(self.sizes))], 1)[0]
+            names = [f"{name}_l{i}" for name in self.carried for i in range(len(self.sizes))]
+            return torch.cat([self._real(getattr(self.rnn, name)[None]) for name in names], 1)[0]
         weight = next(self.rnn.parameters())
         return torch.zeros(self.size, dtype=weight.real.dtype, device=weight.device)
 
     def step(self, x: Tensor, state: Tensor) -> Tensor:
         """Take one step, (B, m) and (B, N) to (B, N); differentiable."""
         _, after = self.rnn(x[:, None] if self.rnn.batch_first else x[None], self._given(state))
-        parts = after if isinstance(after, tuple) else (after,)
-        return torch.cat([self._real(layer) for part in parts for layer in part], dim=1)
+        return torch.cat([self._real(layer) for layer in _single(after)], dim=1)
 
     def _given(self, state: Tensor) -> Any:
         """Bring (B, N) into the form that the layer takes."""
         if self.complex:
             state = torch.view_as_complex(state.unflatten(1, (-1, 2)).contiguous())
         layers = state.split(self.sizes * self.copies, dim=1)
-        if isinstance(self.rnn, nn.LSTM):
-            half = len(self.sizes)
-            return torch.stack(layers[:half]), torch.stack(layers[half:])
-        if isinstance(self.rnn.hidden_size, int):
-            return torch.stack(layers)
-        return [layer[None] for layer in layers]
+        count = len(self.sizes)
+        parts = [layers[i * count : (i + 1) * count] for i in range(self.copies)]
+        uniform = isinstance(self.rnn.hidden_size, int)
+        given = [torch.stack(part) if uniform else [layer[None] for layer in part] for part in parts]
+        return given[0] if self.copies == 1 else tuple(given)
 
     @staticmethod
     def _real(h: Tensor) -> Tensor:
         return torch.view_as_real(h).flatten(1) if h.is_complex() else h
+
+
+def _single(state: Any) -> list[Tensor]:
+    """Return the (B, n) parts of a state, in whichever form the layer gives it."""
+    if isinstance(state, Tensor):
+        return list(state) if state.dim() == 3 else [state]
+    return [part for one in state for part in _single(one)]
 
 
 def sizes_of(rnn: Layer) -> list[int]:

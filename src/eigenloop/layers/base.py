@@ -1,4 +1,4 @@
-"""What el.RNN and el.GRU share: layers and directions, every input torch takes, torch's state_dict."""
+"""What el.RNN, el.GRU and el.LSTM share: layers and directions, every input torch takes, torch's state_dict."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +21,9 @@ from eigenloop.matrices import Matrix
 from eigenloop.matrices.base import full_precision
 from eigenloop.quantization import Quantizer
 
+#: What a cell carries from step to step: its state, and the cell of an LSTM; each (B, n).
+Carried = tuple[Tensor, ...]
+
 
 class RecurrentLayer(nn.Module):
     """A stack of recurrences over time with torch's shapes and rules.
@@ -29,6 +32,8 @@ class RecurrentLayer(nn.Module):
     makes the parameters of a cell in `_add_cell` and runs it in `_run`.
     """
 
+    #: The names of what a cell carries, as those of trained initial states.
+    CARRIED: ClassVar[tuple[str, ...]] = ("h0",)
     #: What `Model` reads of a complex state unless it is told: its ``"real"`` part or ``"both"`` parts.
     complex_readout: str = "real"
 
@@ -68,8 +73,10 @@ class RecurrentLayer(nn.Module):
         """The name of what is computed over time, as `eigenloop.numerics` lists it."""
 
     @abstractmethod
-    def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
-        """Run a cell: (T, B, m) and (B, n) give the states (T, B, n) and the last one (B, n)."""
+    def _run(
+        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+    ) -> tuple[Tensor, Carried]:
+        """Run a cell: (T, B, m) and what it carries give the states (T, B, n) and what it carries in the end."""
 
     @abstractmethod
     def _weight_hh(self, cell: str) -> Tensor:
@@ -116,7 +123,7 @@ class RecurrentLayer(nn.Module):
                 parameter = getattr(self, name + cell, None)
                 if parameter is not None:
                     initializers.fill_uniform_(parameter, -bound, bound, generator)
-            for name in ("bias", "h0"):
+            for name in ("bias", *self.CARRIED):
                 if hasattr(self, name + cell):
                     getattr(self, name + cell).zero_()
 
@@ -187,7 +194,7 @@ class RecurrentLayer(nn.Module):
     # ---------------------------------------------------------------- forward
 
     def forward(
-        self, input: Tensor | PackedSequence, hx: State | None = None, *, lengths: Lengths | None = None
+        self, input: Tensor | PackedSequence, hx: Any = None, *, lengths: Lengths | None = None
     ) -> tuple[Any, Any]:
         """Run the network over time.
 
@@ -195,8 +202,8 @@ class RecurrentLayer(nn.Module):
             input: (T, B, input_size), (B, T, input_size) with ``batch_first``, (T, input_size) for a single
                 sequence, or a PackedSequence.
             hx: initial state (layers * directions, B, n), without B for a single sequence; a list with one
-                (directions, B, n_l) tensor a layer where `hidden_size` is a tuple. Zeros, or the trained
-                initial state, if left out.
+                (directions, B, n_l) tensor a layer where `hidden_size` is a tuple. An LSTM takes a pair of these,
+                (h, c). Zeros, or the trained initial state, if left out.
             lengths: valid steps of each sequence, (B,), for a padded batch. As a PackedSequence would, the
                 state stops there, the reverse direction starts there, and the output is zero beyond.
 
@@ -212,18 +219,17 @@ class RecurrentLayer(nn.Module):
         dtype = self.state_dtype
         x = self._checked(batch.x, dtype)
         initial = self._initial(hx, x.shape[1], batch.batched, dtype)
-        final: list[Tensor] = []
+        final: list[Carried] = []
         outs: list[Tensor] = []
         with full_precision(x.device):
-            for (layer, reverse, cell), h0 in zip(self._cells(), initial, strict=True):
+            for (layer, reverse, cell), state in zip(self._cells(), initial, strict=True):
                 if layer > 0 and not reverse:
                     x = self._dropped(_joined(outs))
                     outs = []
-                out, h_n = self._run(cell, x, h0, batch.lengths, reverse)
+                out, carried = self._run(cell, x, state, batch.lengths, reverse)
                 outs.append(out)
-                final.append(h_n)
-        uniform = isinstance(self.hidden_size, int)
-        return batch.restore(_joined(outs)), join_state(final, self._directions, uniform, batch.batched)
+                final.append(carried)
+        return batch.restore(_joined(outs)), self._final(final, batch.batched)
 
     def _dropped(self, x: Tensor) -> Tensor:
         """Apply the dropout between layers, x being (T, B, features)."""
@@ -241,15 +247,38 @@ class RecurrentLayer(nn.Module):
             )
         return _converted(x, dtype, f"the input of this {name}", "input", dtypes.real(dtype))
 
-    def _initial(self, hx: State | None, batch: int, batched: bool, dtype: torch.dtype) -> Sequence[Tensor]:
+    def _initial(self, hx: Any, batch: int, batched: bool, dtype: torch.dtype) -> list[Carried]:
+        """Return what each cell begins with."""
         if hx is not None:
             uniform = isinstance(self.hidden_size, int)
-            parts = split_state(hx, self.hidden_sizes, self._directions, uniform, batch, batched)
-            return [_converted(h, dtype, "the initial state", "hx", dtype) for h in parts]
+            split = (
+                split_state(one, self.hidden_sizes, self._directions, uniform, batch, batched)
+                for one in self._given_states(hx)
+            )
+            parts = ([_converted(h, dtype, "the initial state", "hx", dtype) for h in cells] for cells in split)
+            return list(zip(*parts, strict=True))
         if self.train_initial_state:
-            return [getattr(self, f"h0{cell}").expand(batch, -1) for _, _, cell in self._cells()]
+            return [
+                tuple(getattr(self, name + cell).expand(batch, -1) for name in self.CARRIED)
+                for _, _, cell in self._cells()
+            ]
         sizes = (self.hidden_sizes[layer] for layer, _, _ in self._cells())
-        return [torch.zeros(batch, n, dtype=dtype, device=self.device) for n in sizes]
+        return [tuple(torch.zeros(batch, n, dtype=dtype, device=self.device) for _ in self.CARRIED) for n in sizes]
+
+    def _given_states(self, hx: Any) -> Sequence[State]:
+        """Return a given state as one entry for each thing that a cell carries."""
+        if len(self.CARRIED) == 1:
+            return (hx,)
+        if not isinstance(hx, (tuple, list)) or len(hx) != len(self.CARRIED):
+            given = f"{len(hx)} of them" if isinstance(hx, (tuple, list)) else f"one {type(hx).__name__}"
+            raise TypeError(f"the initial state of an {type(self).__name__} is a pair (h_0, c_0), got {given}")
+        return hx
+
+    def _final(self, carried: Sequence[Carried], batched: bool) -> Any:
+        """Put what the cells carry in the end into the form of `hx`."""
+        uniform = isinstance(self.hidden_size, int)
+        joined = tuple(join_state(parts, self._directions, uniform, batched) for parts in zip(*carried, strict=True))
+        return joined[0] if len(joined) == 1 else joined
 
     # ---------------------------------------------------------------- torch's state_dict
 

@@ -3,55 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from eigenloop import recurrence
 from eigenloop.layers import options
-from eigenloop.layers.base import RecurrentLayer
-from eigenloop.matrices import Matrix
+from eigenloop.layers.base import Carried
+from eigenloop.layers.gated import GatedLayer
 from eigenloop.quantization import Quantizer
 from eigenloop.quantization.in_layer import made_quantizer
 
-#: The order of torch's stacked weights.
-GATES = ("reset", "update", "candidate")
 
-
-class Gates(nn.Module):
-    """The three recurrent matrices of one cell (nn.ModuleDict cannot hold an entry named ``update``)."""
-
-    def __init__(self, reset: Matrix, update: Matrix, candidate: Matrix) -> None:
-        super().__init__()
-        self.reset, self.update, self.candidate = reset, update, candidate
-        self._holding = False
-        self._held: tuple[list[Tensor], Tensor] | None = None
-
-    def values(self) -> tuple[Matrix, Matrix, Matrix]:
-        """Return the matrices in the order of `GATES`."""
-        return self.reset, self.update, self.candidate
-
-    def forward(self) -> Tensor:
-        """Build the three matrices and stack them as torch does: (3n, n)."""
-        built = [matrix() for matrix in self.values()]
-        if self._held is not None and all(now is then for now, then in zip(built, self._held[0], strict=True)):
-            return self._held[1]
-        stacked = torch.cat(built)
-        self._held = (built, stacked) if self._holding and not stacked.requires_grad else None
-        return stacked
-
-    def _hold_(self, holding: bool) -> None:
-        """Begin or end keeping the stacked matrix for as long as its parts stay the same (`eigenloop.cached`)."""
-        self._holding = holding
-        self._held = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # As in Matrix: a copy or a file starts outside of `eigenloop.cached`.
-        return {**self.__dict__, "_holding": False, "_held": None}
-
-
-class GRU(RecurrentLayer):
+class GRU(GatedLayer):
     """A gated recurrence, each of whose three matrices is constrained or free; by default torch.nn.GRU's equations.
 
     The equations stand in `eigenloop.recurrence.gated`. NC-GRU (Mucllari et al. 2022, eq. 19) is
@@ -85,6 +49,8 @@ class GRU(RecurrentLayer):
     >>> gru.recurrent_matrix(gate="reset").shape
     torch.Size([16, 16])
     """
+
+    GATES = ("reset", "update", "candidate")
 
     def __init__(
         self,
@@ -126,56 +92,42 @@ class GRU(RecurrentLayer):
         options.one_of("reset", reset, ("before", "after"))
         options.one_of("update", update, ("keep", "write"))
         options.check_slope(negative_slope)
-        self.constrained = (constrained,) if isinstance(constrained, str) else tuple(constrained)
-        for gate in self.constrained:
-            options.one_of("constrained gate", gate, GATES)
+        self._choose_gates(constrained)
         self.candidate, self.reset, self.update, self.negative_slope = (
             candidate,
             reset,
             update,
             negative_slope,
         )
-        real = options.real_dtype(dtype)
-        for layer, _, cell in self._cells():
-            m, n = self._sizes(layer)
-            self._add_cell(cell, m, n, device, real)
-            wanted = [recurrent if gate in self.constrained else "free" for gate in GATES]
-            gates = Gates(*(options.make_matrix(w, n, generator, device, real) for w in wanted))
-            if any(matrix.is_complex for matrix in gates.values()):
-                raise ValueError("gates are real, so el.GRU needs a real matrix: use el.RNN for a complex one")
-            self.add_module(f"recurrent{cell}", gates)
+        biases = (("bias",) if candidate == "modrelu" else ("bias_ih", "bias_hh")) * bool(bias)
+        self._add_gates(recurrent, generator, device, options.real_dtype(dtype), biases)
         self.reset_parameters(generator)
-
-    def _add_cell(self, cell: str, m: int, n: int, device: torch.device | str | None, real: torch.dtype) -> None:
-        shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {f"weight_ih{cell}": ((3 * n, m), real)}
-        for name in (("bias",) if self.candidate == "modrelu" else ("bias_ih", "bias_hh")) * bool(self.bias):
-            shapes[name + cell] = ((3 * n,), real)
-        if self.train_initial_state:
-            shapes[f"h0{cell}"] = ((n,), real)
-        self._add_parameters(device, shapes)
 
     @property
     def recurrence(self) -> str:
         """The gated recurrence; its two senses of the update gate are computed differently."""
         return f"gated recurrence, update={self.update!r}"
 
-    def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
+    def _run(
+        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+    ) -> tuple[Tensor, Carried]:
         additive, threshold, recurrent_bias = self._biases(cell)
-        return recurrence.gated(
+        out, h_n = recurrence.gated(
             x,
             self._weight_hh(cell),
             threshold,
             recurrent_bias,
-            h0,
+            state[0],
             lengths,
             self.candidate,
             self.reset,
             self.update,
             reverse,
             negative_slope=self.negative_slope,
-            input_weight=self._quantized_inputs(getattr(self, f"weight_ih{cell}"), parts=3),
+            input_weight=self._input_weight(cell),
             input_bias=additive,
         )
+        return out, (h_n,)
 
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
         """Return what is added to U x (of all gates or the first two), modReLU's threshold, and torch's b_hn."""
@@ -193,25 +145,7 @@ class GRU(RecurrentLayer):
 
     def recurrent_matrix(self, layer: int = 0, reverse: bool = False, gate: str = "candidate") -> Tensor:
         """Build the dense recurrent matrix of one gate of one layer and direction: (n, n)."""
-        options.one_of("gate", gate, GATES)
-        W: Tensor = getattr(getattr(self, f"recurrent{self._cell_name(layer, reverse)}"), gate)()
-        return self._quantized(W).clone()
-
-    def _weight_hh(self, cell: str) -> Tensor:
-        return self._quantized(getattr(self, f"recurrent{cell}")(), parts=3)
-
-    def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
-        assert isinstance(matrices, Gates)
-        n = matrices.candidate.n
-        if not isinstance(weight, Tensor):
-            raise TypeError(f"a tensor is needed there, got {type(weight).__name__}")
-        if weight.shape != (3 * n, n):
-            raise ValueError(f"a GRU of hidden_size {n} has a {3 * n} x {n} matrix there, got {tuple(weight.shape)}")
-        for gate, matrix, W in zip(GATES, matrices.values(), weight.chunk(3), strict=True):
-            try:
-                matrix.assign_(W)
-            except ValueError as error:
-                raise ValueError(f"{gate} gate: {error}") from error
+        return self._matrix_of(layer, reverse, gate)
 
     def _difference_from_torch(self) -> str | None:
         ours = (self.candidate, self.reset, self.update)

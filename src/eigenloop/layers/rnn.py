@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from eigenloop import dtypes, recurrence
 from eigenloop.layers import options
-from eigenloop.layers.base import RecurrentLayer
+from eigenloop.layers.base import Carried, RecurrentLayer
 from eigenloop.matrices import Matrix
 from eigenloop.quantization import Quantizer
 from eigenloop.quantization.in_layer import made_quantizer
@@ -135,16 +135,18 @@ class RNN(RecurrentLayer):
         """The simple recurrence; a complex state is computed differently."""
         return "simple recurrence" + ", complex state" * self.state_dtype.is_complex
 
-    def _run(self, cell: str, x: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> tuple[Tensor, Tensor]:
+    def _run(
+        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+    ) -> tuple[Tensor, Carried]:
         threshold = self.nonlinearity == "modrelu"
         additive = getattr(self, f"bias_ih{cell}") if self.input_bias or (self.bias and not threshold) else None
         if self.bias and not threshold:
             additive = additive + getattr(self, f"bias_hh{cell}")
-        return recurrence.simple(
+        out, h_n = recurrence.simple(
             x,
             self._weight_hh(cell),
             getattr(self, f"bias{cell}") if self.bias and threshold else None,
-            h0,
+            state[0],
             lengths,
             self.nonlinearity,
             reverse,
@@ -152,6 +154,7 @@ class RNN(RecurrentLayer):
             input_weight=self._input_weight(cell),
             input_bias=additive,
         )
+        return out, (h_n,)
 
     def _input_weight(self, cell: str) -> Tensor | None:
         return self._quantized_inputs(getattr(self, f"weight_ih{cell}")) if self.input_weight == "trained" else None

@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import nn
 
-from eigenloop.layers import GRU, RNN
+from eigenloop.layers import GRU, LSTM, RNN
 from eigenloop.recipes.gated import goru, gru, lstm, ncgru
 from eigenloop.recipes.quantized import qornn
 from eigenloop.recipes.simple import (
@@ -32,8 +32,8 @@ __all__ = ["RECIPES", "Size"]
 RECIPES: dict[str, tuple[Callable[..., Any], type[nn.Module]]] = {
     "rnn": (rnn, RNN),
     "rnn-orth": (rnn_orth, RNN),
-    "lstm": (lstm, nn.RNNBase),
-    "gru": (gru, nn.RNNBase),
+    "lstm": (lstm, LSTM),
+    "gru": (gru, GRU),
     "scornn": (scornn, RNN),
     "exprnn": (exprnn, RNN),
     "dtriv": (dtriv, RNN),

@@ -1,18 +1,18 @@
-"""The published models with a gated recurrence, and torch's own layers as baselines."""
+"""The published models with a gated recurrence, and the GRU and LSTM that they compare with."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from eigenloop import initializers
-from eigenloop.layers import GRU
-from eigenloop.layers.baselines import TorchGRU, TorchLSTM
+from eigenloop.layers import GRU, LSTM
+from eigenloop.layers.gated import GatedLayer, Gates
 from eigenloop.matrices import Free, Givens, NeumannCayley
 from eigenloop.recipes.starts import (
     Generator,
@@ -90,61 +90,89 @@ def goru(
     return made
 
 
-def _torch_baseline(kind: type[Any], input_size: int, hidden_size: int, generator: Generator, layer: Any) -> Any:
-    made = kind(input_size, hidden_size, **layer)
-    if generator is not None:
-        bound = 1 / math.sqrt(hidden_size)
-        for parameter in made.parameters():
-            initializers.fill_uniform_(parameter, -bound, bound, generator)
-    return made
-
-
-def lstm(
-    input_size: int, hidden_size: int, *, init: str = "torch", generator: Generator = None, **layer: Any
-) -> TorchLSTM:
-    """torch.nn.LSTM.
+def lstm(input_size: int, hidden_size: Size, *, init: str = "torch", generator: Generator = None, **layer: Any) -> LSTM:
+    """The LSTM that the papers compare with: torch's equations and start.
 
     ``init="tensorflow"`` starts it as BasicLSTMCell, with which scoRNN, ENRNN and NC-GRU compare: Glorot's uniform rule
     for the joint kernel of input and state, biases 0, that of the forget gate 1.
     """
-    made: TorchLSTM = _torch_baseline(TorchLSTM, input_size, hidden_size, generator, layer)
-    if _known_start(init) == "tensorflow":
-        _start_as_tensorflow_(made, kernels=(range(4),), ones=range(1, 2), generator=generator)  # gates i, f, g, o
+    made = _unstarted(LSTM, input_size, hidden_size, generator, layer)
+    _start_(made, init, kernels=(range(4),), ones=range(1, 2), generator=generator)  # gates i, f, g, o
     return made
 
 
-def gru(
-    input_size: int, hidden_size: int, *, init: str = "torch", generator: Generator = None, **layer: Any
-) -> TorchGRU:
-    """torch.nn.GRU.
+def gru(input_size: int, hidden_size: Size, *, init: str = "torch", generator: Generator = None, **layer: Any) -> GRU:
+    """The GRU that the papers compare with: torch's equations and start, all matrices free.
 
     ``init="tensorflow"`` starts it as GRUCell: Glorot's uniform rule for one kernel of both gates and one of the
     candidate, gate biases 1, that of the candidate 0.
     """
-    made: TorchGRU = _torch_baseline(TorchGRU, input_size, hidden_size, generator, layer)
-    if _known_start(init) == "tensorflow":
-        _start_as_tensorflow_(made, kernels=(range(2), range(2, 3)), ones=range(2), generator=generator)  # r, z, n
+    made = _unstarted(GRU, input_size, hidden_size, generator, {"constrained": (), **layer})
+    _start_(made, init, kernels=(range(2), range(2, 3)), ones=range(2), generator=generator)  # r, z, n
     return made
 
 
-def _known_start(init: str) -> str:
-    if init not in ("torch", "tensorflow"):
-        raise ValueError(f"init={init!r} is not known: choose 'torch' or 'tensorflow'")
-    return init
+L = TypeVar("L", bound=GatedLayer)
+
+
+def _unstarted(
+    kind: Callable[..., L], input_size: int, hidden_size: Size, generator: Generator, layer: dict[str, Any]
+) -> L:
+    """Make a layer whose own draws do not count, except those of constrained gates."""
+    with torch.random.fork_rng(devices=[]):
+        return kind(input_size, hidden_size, generator=generator if layer.get("constrained") else None, **layer)
 
 
 @torch.no_grad()
-def _start_as_tensorflow_(made: nn.RNNBase, *, kernels: tuple[range, ...], ones: range, generator: Generator) -> None:
-    """Fill kernels of [x, h], each of some gates, by Glorot's uniform rule; biases become 0, of the gates `ones` 1."""
-    if not made.bias:
-        raise ValueError("init='tensorflow' sets biases: leave bias=True, or choose init='torch'")
-    n = made.hidden_size
-    for of_input, of_state, bias, second_bias in made.all_weights:
+def _start_(made: GatedLayer, init: str, *, kernels: tuple[range, ...], ones: range, generator: Generator) -> None:
+    """Draw everything but constrained gates by torch's rule and in its order, or by TensorFlow's.
+
+    torch's rule is U(-1/sqrt n, 1/sqrt n) for all. TensorFlow fills kernels of [x, h], each of some gates, by Glorot's
+    uniform rule; biases are 0, those of the gates `ones` 1.
+    """
+    if init not in ("torch", "tensorflow"):
+        raise ValueError(f"init={init!r} is not known: choose 'torch' or 'tensorflow'")
+    if init == "tensorflow" and not hasattr(made, "bias_ih_l0"):
+        raise ValueError("init='tensorflow' sets torch's two biases: leave bias and tanh, or choose init='torch'")
+    cells = [_Stacked(made, name) for name, _ in made.named_children()]
+    for cell in cells:  # torch's layers draw from torch's generator, and what is made after them depends on it
+        for parameter in cell.parameters():
+            parameter.uniform_(-1 / math.sqrt(cell.n), 1 / math.sqrt(cell.n))
+    for cell in cells if generator is not None else ():
+        for parameter in cell.parameters():
+            initializers.fill_uniform_(parameter, -1 / math.sqrt(cell.n), 1 / math.sqrt(cell.n), generator)
+    for cell in cells if init == "tensorflow" else ():
         for gates in kernels:
-            rows = slice(gates.start * n, gates.stop * n)
-            bound = math.sqrt(6 / (of_input.shape[1] + n + len(gates) * n))
-            for weight in (of_input, of_state):
+            rows = slice(gates.start * cell.n, gates.stop * cell.n)
+            bound = math.sqrt(6 / (cell.of_input.shape[1] + cell.n + len(gates) * cell.n))
+            for weight in (cell.of_input, cell.of_state):
                 initializers.fill_uniform_(weight[rows], -bound, bound, generator)
-        bias.zero_()
-        second_bias.zero_()
-        bias[ones.start * n : ones.stop * n] = 1
+        for bias in cell.biases:
+            bias.zero_()
+        cell.biases[0][ones.start * cell.n : ones.stop * cell.n] = 1
+    for cell in cells:
+        cell.unstack_()
+
+
+class _Stacked:
+    """The weights of one cell as torch has them: U, the stacked W, and the biases."""
+
+    def __init__(self, layer: GatedLayer, name: str) -> None:
+        gates = layer.get_submodule(name)
+        assert isinstance(gates, Gates)
+        self._matrices = gates.values()
+        self.n = self._matrices[0].n
+        self.of_input = layer.get_parameter(name.replace("recurrent", "weight_ih"))
+        self.of_state = self.of_input.new_empty(len(self.of_input), self.n)
+        names = (name.replace("recurrent", bias) for bias in ("bias_ih", "bias_hh"))
+        self.biases = [layer.get_parameter(bias) for bias in names if hasattr(layer, bias)]
+
+    def parameters(self) -> list[Tensor]:
+        """Return them in torch's order."""
+        return [self.of_input, self.of_state, *self.biases]
+
+    def unstack_(self) -> None:
+        """Hand the stacked W to the free gates."""
+        for matrix, W in zip(self._matrices, self.of_state.chunk(len(self._matrices)), strict=True):
+            if isinstance(matrix, Free):
+                matrix.weight.copy_(W)

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from eigenloop import models
-from eigenloop.layers import GRU, RNN
-from eigenloop.layers.baselines import TorchGRU, TorchLSTM
+from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
 from eigenloop.optim.projected import ProjectedOptimizer
 from eigenloop.readout import Model
@@ -58,7 +57,7 @@ def _built(config: Config) -> Model:
         raise
 
 
-def build_layer(config: Config, input_size: int) -> RNN | GRU | TorchLSTM | TorchGRU:
+def build_layer(config: Config, input_size: int) -> RecurrentLayer:
     """Make the recurrent layer of a configuration for inputs of some size."""
     options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
     options["dtype"] = getattr(torch, config.training.dtype)

@@ -17,7 +17,7 @@ from eigenloop.training.optimizers import make_optimizer
 
 def numerics_in(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:
     """Return the versions of the recurrences and matrices of a network and of its optimizer."""
-    parts = {_part(module) for module in net.modules() if isinstance(module, (RecurrentLayer, Matrix, nn.RNNBase))}
+    parts = {_part(module) for module in net.modules() if isinstance(module, (RecurrentLayer, Matrix))}
     name = type(optimizer).__name__
     parts.add(name)
     if any(p.is_complex() for group in optimizer.param_groups for p in group["params"]):

@@ -1,0 +1,150 @@
+"""el.LSTM: torch.nn.LSTM in the kernel, with a recurrent matrix of your choice for each gate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from eigenloop import recurrence
+from eigenloop.layers import options
+from eigenloop.layers.base import Carried
+from eigenloop.layers.gated import GatedLayer
+from eigenloop.quantization import Quantizer
+from eigenloop.quantization.in_layer import made_quantizer
+
+
+class LSTM(GatedLayer):
+    """An LSTM, a drop-in for torch.nn.LSTM; each of its four recurrent matrices is free or constrained.
+
+    The equations stand in `eigenloop.recurrence.lstm`. States come and go as pairs (h, c), as torch has them.
+
+    Args:
+        input_size: features of x.
+        hidden_size: n, or a tuple with one entry a layer.
+        num_layers: layers; the tuple's length if `hidden_size` is one.
+        bias: torch's ``bias_ih_l0`` and ``bias_hh_l0``; with ``cell="modrelu"`` one ``bias_l0`` (4n), whose third part
+            is modReLU's threshold.
+        batch_first: inputs and outputs are (B, T, features).
+        dropout: probability of dropping an output of every layer but the last, in training.
+        bidirectional: a second recurrence runs from the last step to the first.
+        proj_size: 0; projections are not offered.
+        recurrent: name of a matrix or callable ``n -> matrix``, called once for each constrained gate;
+            ``"cayley"`` where gates are constrained and none is named.
+        constrained: which of ``"input"``, ``"forget"``, ``"cell"``, ``"output"`` get it; the others are `Free`.
+        cell: activation of the candidate for the cell, ``"tanh"`` or ``"modrelu"``.
+        train_initial_state: learn h0 and c0 (``h0_l0``, ``c0_l0``), used wherever no state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
+        bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
+            `quantization.Quantizer` for further options.
+        around_identity: the quantized recurrent matrix is I + q(W - I).
+        generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
+
+    >>> lstm = LSTM(10, 16, constrained=("cell",), cell="modrelu")
+    >>> out, (h_n, c_n) = lstm(torch.randn(7, 2, 10))
+    >>> lstm.recurrent_matrix(gate="cell").shape
+    torch.Size([16, 16])
+    """
+
+    GATES = ("input", "forget", "cell", "output")
+    CARRIED = ("h0", "c0")
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | Sequence[int],
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        *,
+        recurrent: options.Recurrent | None = None,
+        constrained: Sequence[str] = (),
+        cell: str = "tanh",
+        train_initial_state: bool = False,
+        locked_dropout: bool = False,
+        bits: int | Quantizer | None = None,
+        around_identity: bool = False,
+        generator: torch.Generator | None = None,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__(
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            train_initial_state,
+            locked_dropout,
+            made_quantizer(bits, around_identity),
+        )
+        if proj_size != 0:
+            raise ValueError(
+                f"el.LSTM has no projection, got proj_size={proj_size}: leave it out and put a torch.nn.Linear behind "
+                "the layer, or use torch.nn.LSTM"
+            )
+        options.one_of("cell", cell, ("tanh", "modrelu"))
+        self._choose_gates(constrained)
+        if recurrent is not None and not self.constrained:
+            raise ValueError(
+                "recurrent= is for constrained gates, and none is: say which with constrained=, any of "
+                f"{', '.join(self.GATES)}"
+            )
+        self.cell = cell
+        biases = (("bias",) if cell == "modrelu" else ("bias_ih", "bias_hh")) * bool(bias)
+        self._add_gates(recurrent or "cayley", generator, device, options.real_dtype(dtype), biases)
+        self.reset_parameters(generator)
+
+    @property
+    def recurrence(self) -> str:
+        """The LSTM's."""
+        return "lstm recurrence"
+
+    def _run(
+        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+    ) -> tuple[Tensor, Carried]:
+        h0, c0 = state
+        additive, threshold = self._biases(cell)
+        out, h_n, c_n = recurrence.lstm(
+            x,
+            self._weight_hh(cell),
+            threshold,
+            h0,
+            c0,
+            lengths,
+            self.cell,
+            reverse,
+            input_weight=self._input_weight(cell),
+            input_bias=additive,
+        )
+        return out, (h_n, c_n)
+
+    def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None]:
+        """Return what is added to U x of the four gates, and modReLU's threshold."""
+        if not self.bias:
+            return None, None
+        if self.cell == "tanh":
+            return getattr(self, f"bias_ih{cell}") + getattr(self, f"bias_hh{cell}"), None
+        i, f, threshold, o = getattr(self, f"bias{cell}").chunk(4)
+        return torch.cat((i, f, torch.zeros_like(threshold), o)), threshold
+
+    def recurrent_matrix(self, layer: int = 0, reverse: bool = False, gate: str = "cell") -> Tensor:
+        """Build the dense recurrent matrix of one gate of one layer and direction: (n, n)."""
+        return self._matrix_of(layer, reverse, gate)
+
+    def _difference_from_torch(self) -> str | None:
+        if self.cell != "tanh":
+            return f"torch.nn.LSTM has tanh for its cell, this network has {self.cell}"
+        if not isinstance(self.hidden_size, int):
+            return "torch.nn.LSTM has one hidden size for all layers"
+        return "torch.nn.LSTM has no trained initial state" if self.train_initial_state else None
+
+    def extra_repr(self) -> str:
+        """Show the sizes and what differs from the defaults."""
+        return self._shown({"constrained": (), "cell": "tanh"})
