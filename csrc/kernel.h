@@ -17,7 +17,9 @@ extern "C" {
 
 #define EL_EXPORT __attribute__((visibility("default")))
 
-enum { EL_IDENTITY, EL_RELU, EL_LEAKY_RELU, EL_TANH, EL_MODRELU };
+/* EL_COMPLEX_MODRELU, of the simple recurrence only: the n numbers of a row are n / 2 pairs of a real and an imaginary
+ * part, and `threshold` has an entry for each. */
+enum { EL_IDENTITY, EL_RELU, EL_LEAKY_RELU, EL_TANH, EL_MODRELU, EL_COMPLEX_MODRELU };
 enum { EL_PORTABLE, EL_AVX2, EL_AVX512 };
 
 /* h_t = f(W h_{t-1} + U x_t + shift), f = modReLU with `threshold`, ... */

@@ -51,6 +51,11 @@ TARGET static inline REAL FN(exponential)(REAL x) {
 #endif
 }
 
+/* |re + i im|, in double precision, where the squares of floats neither overflow nor vanish. */
+TARGET static inline REAL FN(modulus)(REAL re, REAL im) {
+    return (REAL)__builtin_sqrt((double)re * (double)re + (double)im * (double)im);
+}
+
 TARGET static inline REAL FN(sigmoid)(REAL x) { return 1 / (1 + FN(exponential)(-x)); }
 
 /* tanh x: Cephes' polynomial near 0, where 1 - 2 / (e^2x + 1) would cancel. */
@@ -127,9 +132,39 @@ TARGET static inline __attribute__((always_inline)) REAL FN(derivative)(int acti
     }                                                      \
     }
 
+/* modReLU of pairs: the length |z| becomes ReLU(|z| + b), the phase stays (Arjovsky et al. 2016, eq. 8). */
+TARGET static void FN(complex_modrelu_row)(int64_t pairs, const REAL *restrict z, const REAL *restrict b,
+                                           REAL *restrict value) {
+    for (int64_t j = 0; j < pairs; j++) {
+        const REAL re = z[2 * j], im = z[2 * j + 1], modulus = FN(modulus)(re, im), length = modulus + b[j];
+        const REAL scale = length <= 0 ? 0 : modulus > 0 ? length / modulus : modulus;
+        value[2 * j] = scale * re;
+        value[2 * j + 1] = scale * im;
+    }
+}
+
+/* dz from the gradient g of the value, and what it adds to that of b. With L = |value| = |z| + b the slope is 1 along
+ * the phase and L / |z| = L / (L - b) across it. */
+TARGET static void FN(complex_unmodrelu_row)(int64_t pairs, const REAL *restrict value, const REAL *restrict b,
+                                             const REAL *restrict g, REAL *restrict dz, REAL *restrict grad_b) {
+    for (int64_t j = 0; j < pairs; j++) {
+        const REAL re = value[2 * j], im = value[2 * j + 1], length = FN(modulus)(re, im);
+        const REAL inverse = length > 0 ? 1 / length : 0, c = re * inverse, s = im * inverse, modulus = length - b[j];
+        const REAL radial = g[2 * j] * c + g[2 * j + 1] * s, turned = g[2 * j + 1] * c - g[2 * j] * s;
+        const REAL across = modulus > 0 ? turned * (length / modulus) : 0;
+        dz[2 * j] = radial * c - across * s;
+        dz[2 * j + 1] = radial * s + across * c;
+        grad_b[j] += radial;
+    }
+}
+
 /* value = f(z) along a row. A threshold stands beside modReLU only; others read z in its place and ignore it. */
 TARGET static void FN(activate)(int64_t activation, REAL slope, int64_t n, const REAL *restrict z,
                                 const REAL *threshold, REAL *restrict value) {
+    if (activation == EL_COMPLEX_MODRELU) {
+        FN(complex_modrelu_row)(n / 2, z, threshold, value);
+        return;
+    }
     const REAL *b = activation == EL_MODRELU ? threshold : z;
     FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) value[j] = FN(apply)(ACTIVATION, slope, z[j], b[j]));
 }

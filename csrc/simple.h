@@ -111,8 +111,12 @@ TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_pa
         } else {
             const REAL *value = out + (t * B + from + r) * n;
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
-            FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
-            if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, value, row);
+            if (call->activation == EL_COMPLEX_MODRELU) {
+                FN(complex_unmodrelu_row)(n / 2, value, call->threshold, g, row, mine->grad_threshold);
+            } else {
+                FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
+                if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, value, row);
+            }
         }
         if (call->m == 0 && call->grad_x)
             memcpy((REAL *)call->grad_x + (t * B + from + r) * n, row, (size_t)n * sizeof(REAL));
@@ -229,7 +233,8 @@ TARGET static int FN(simple_backward)(const el_simple *call) {
     if (call->grad_U) FN(sum_parts)(n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
     if (call->grad_shift) FN(sum_parts)(1, n, ld, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
-        FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
+        FN(sum_parts)(1, call->activation == EL_COMPLEX_MODRELU ? n / 2 : n, ld, parts, part->grad_threshold,
+                      DISTANCE(grad_threshold), call->grad_threshold);
 #undef DISTANCE
     el_return(base);
     return 0;

@@ -84,13 +84,14 @@ static problem draw(int recurrence, int wide, int variant, int64_t threads) {
     if (lot == 0) p.n = whole(500, 530), p.T = 3;
     if (lot == 1) p.T = whole(60, 90);
     p.kind = whole(0, 4), p.reverse = whole(0, 1), p.before = whole(0, 1), p.keep = whole(0, 1), p.slope = 0.1;
+    if (recurrence == SIMPLE && whole(0, 4) == 0) p.kind = EL_COMPLEX_MODRELU, p.n += p.n % 2;
     const int64_t gates = gate_count[recurrence], wide_x = p.m > 0 ? p.m : gates * p.n;
     p.x = make(p.T * p.B * wide_x, 1, wide);
     p.U = make(gates * p.n * p.m, 1, wide);
     p.W = make(gates * p.n * p.n, 1 / sqrt((double)p.n), wide);
     p.shift_gates = recurrence == GATED ? whole(2, 3) : gates;
     p.shift = make(p.shift_gates * p.n, 0.3, wide);
-    p.threshold = make(p.n, 0.3, wide);
+    p.threshold = make(p.kind == EL_COMPLEX_MODRELU ? p.n / 2 : p.n, 0.3, wide);
     p.inner = make(p.n, 0.3, wide);
     p.h0 = make(p.B * p.n, 1, wide);
     p.c0 = make(p.B * p.n, 1, wide);
@@ -141,6 +142,11 @@ static double reference(problem p, double *out, double *h_n) {
                     const double g = activation(p.kind, p.slope, pre(p, 2, t, b, i, h), p.threshold.values[i]);
                     c[i] = sigmoid(pre(p, 1, t, b, i, h)) * c[i] + sigmoid(pre(p, 0, t, b, i, h)) * g;
                     next[i] = sigmoid(pre(p, 3, t, b, i, h)) * tanh(c[i]);
+                    continue;
+                }
+                if (p.kind == EL_COMPLEX_MODRELU) {
+                    const double own = pre(p, 0, t, b, i, h), other = pre(p, 0, t, b, i ^ 1, h), size = hypot(own, other);
+                    next[i] = size > 0 ? own / size * fmax(size + p.threshold.values[i / 2], 0) : 0;
                     continue;
                 }
                 if (p.recurrence == SIMPLE) {
@@ -234,7 +240,7 @@ static int check(problem p, double tolerance) {
     bad |= (lstm ? run_lstm(p, out, h_n, c_n, gates, cells, grads) : run(p, out, h_n, gates, grads)) != 0;
     double slope = 0, numeric = 0, scale = 1;
     const double step = 1e-6;
-    const int uses_threshold = p.kind == EL_MODRELU, uses_inner = p.recurrence == GATED && !p.before;
+    const int uses_threshold = p.kind >= EL_MODRELU, uses_inner = p.recurrence == GATED && !p.before;
     for (int i = 0; i < 8; i++) {
         if ((i == 4 && !uses_threshold) || (i == 5 && !uses_inner) || (i == 1 && p.m == 0) || (i == 7 && !lstm)) continue;
         for (int64_t k = 0; k < inputs[i]->count; k++) {

@@ -161,6 +161,60 @@ def test_lstm(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, see
         compare(problem, TOLERANCE[dtype], loss=loss, frozen=tuple(frozen))
 
 
+@given(activation=st.sampled_from(["modrelu", "identity"]), real_input=st.booleans(), **SHAPES)
+def test_complex(T, B, n, m, dtype, reverse, cut, loss, frozen, count, variant, seed, activation, real_input) -> None:
+    """A complex state against the reference, which works with complex numbers; the phase where z is small is noise."""
+    g = torch.Generator().manual_seed(seed)
+    kind = torch.complex128 if dtype == torch.float64 else torch.complex64
+
+    def normal(*shape: int, scale: float = 1.0) -> Tensor:
+        return scale * torch.randn(shape, generator=g, dtype=kind)
+
+    leaves = {
+        "x": normal(T, B, m or n),
+        "U": normal(n, m) if m else None,
+        "W": normal(n, n, scale=n**-0.5),
+        "shift": normal(n, scale=0.3),
+        "bias": normal(n, scale=0.3).real,
+        "h0": normal(B, n),
+    }
+    if real_input and m:
+        leaves["x"] = leaves["x"].real
+    lengths = torch.randint(1, T + 1, (B,), generator=g) if cut else None
+
+    def run() -> dict[str, Tensor | None]:
+        v = {k: None if t is None else t.clone().requires_grad_(k not in frozen) for k, t in leaves.items()}
+        bias = v["bias"] if activation == "modrelu" else None
+        x = v["x"].to(kind)
+        options = {"input_weight": v["U"], "input_bias": v["shift"]}
+        out, h_n = recurrence.simple(x, v["W"], bias, v["h0"], lengths, activation, reverse, **options)
+        total = out.new_zeros(()).real
+        for t, used in ((out, loss != "h_n"), (h_n, loss != "out")):
+            total = total + (t.real.sin() + t.imag.cos()).sum() * used
+        wanted = {k: t for k, t in v.items() if t is not None and t.requires_grad}
+        grads = torch.autograd.grad(total, list(wanted.values()), allow_unused=True) if total.requires_grad else ()
+        return {"out": out.detach(), "h_n": h_n.detach(), **dict(zip(wanted, grads, strict=False))}
+
+    with kernel.using("reference"):
+        expected = run()
+    with threads(count), kernel.using(variant):
+        found = run()
+    for name, value in expected.items():
+        assert (value is None) == (found[name] is None), name
+        if value is not None:
+            assert relative(found[name], value) < {torch.float64: 1e-9, torch.float32: 2e-2}[dtype], name
+
+
+def test_complex_modrelu_of_numbers_whose_squares_vanish() -> None:
+    """1e-30 squared is no float, and its phase counts all the same where b is positive; large ones do not overflow."""
+    z = torch.tensor([[[1e-30 + 1e-30j, 0j, 1e25 - 1e25j]]])
+    bias = torch.tensor([0.5, 0.5, -1.0])
+    out, _ = recurrence.simple(z, torch.zeros(3, 3, dtype=z.dtype), bias, torch.zeros(1, 3, dtype=z.dtype))
+    expected = torch.tensor([[[(1 + 1j) * 0.5 / 2**0.5, 0j, 1e25 - 1e25j]]])
+    assert (out - expected).abs().max() <= 1e-6 * expected.abs().max()
+    assert relative(out[..., :2], expected[..., :2]) < 1e-6
+
+
 # Sizes at which the kernel changes its ways: several threads, blocks of steps, slabs of the packed matrix, one step.
 LARGE = [
     (250, 5, 48, 3),

@@ -26,7 +26,7 @@ class Problem:
         def normal(*shape: int, scale: float) -> Tensor:
             return scale * torch.randn(shape, generator=generator)
 
-        gates = 3 if row.gated else 1
+        gates = row.gates
         self.row = row
         self.x = normal(row.T, row.B, row.m, scale=1.0)
         self.h0 = torch.zeros(row.B, row.n)
@@ -35,27 +35,31 @@ class Problem:
         self.W = torch.cat(orthogonal).contiguous().requires_grad_()
         self.U = normal(gates * row.n, row.m, scale=0.1).requires_grad_()
         self.b = normal(row.n, scale=0.01).requires_grad_()
-        kind = torch.nn.GRU if row.gated else torch.nn.RNN
-        self.layer = kind(row.m, row.n) if row.gated else torch.nn.RNN(row.m, row.n, nonlinearity="relu")
+        self.b4 = normal(4 * row.n, scale=0.01).requires_grad_()
+        options = {"nonlinearity": "relu"} if row.kind == "RNN" else {}
+        self.layer = getattr(torch.nn, row.kind)(row.m, row.n, **options)
 
     def _finish(self, h_n: Tensor) -> None:
         h_n.backward(self.grad)
-        for parameter in (self.W, self.U, self.b, *self.layer.parameters()):
+        for parameter in (self.W, self.U, self.b, self.b4, *self.layer.parameters()):
             parameter.grad = None
 
     def ours(self) -> None:
         """Run the step with our recurrence."""
-        if self.row.gated:
+        if self.row.kind == "GRU":
             _, h_n = recurrence.gated(
                 self.x, self.W, self.b, None, self.h0, None, "modrelu", "before", "write", input_weight=self.U
             )
+        elif self.row.kind == "LSTM":
+            _, h_n, _ = recurrence.lstm(self.x, self.W, None, self.h0, self.h0, input_weight=self.U, input_bias=self.b4)
         else:
             _, h_n = recurrence.simple(self.x, self.W, self.b, self.h0, input_weight=self.U)
         self._finish(h_n)
 
     def eager(self) -> None:
         """Run the step as a user would write it: the input multiplied once, then a loop."""
-        self._finish(self._eager_gated() if self.row.gated else self._eager_simple())
+        loops = {"RNN": self._eager_simple, "GRU": self._eager_gated, "LSTM": self._eager_lstm}
+        self._finish(loops[self.row.kind]())
 
     def _modrelu(self, z: Tensor) -> Tensor:
         return torch.sign(z) * torch.relu(z.abs() + self.b)
@@ -75,6 +79,15 @@ class Problem:
             h = (1 - u) * h + u * c
         return h
 
+    def _eager_lstm(self) -> Tensor:
+        h = c = self.h0
+        for p in linear(self.x, self.U, self.b4):
+            i, f, g, o = torch.addmm(p, h, self.W.mT).chunk(4, dim=-1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+        return h
+
     def torch(self) -> None:
-        """Run the step with torch.nn.RNN (relu) or torch.nn.GRU."""
-        self._finish(self.layer(self.x)[1][0])
+        """Run the step with torch.nn.RNN (relu), torch.nn.GRU or torch.nn.LSTM."""
+        final = self.layer(self.x)[1]
+        self._finish((final[0] if self.row.kind == "LSTM" else final)[0])

@@ -25,13 +25,15 @@ def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str |
             for kind, ours, layer, cell in (
                 ("RNN", el.RNN(INPUTS, n), torch.nn.RNN(INPUTS, n), torch.nn.RNNCell(INPUTS, n)),
                 ("GRU", _ncgru(n), torch.nn.GRU(INPUTS, n), torch.nn.GRUCell(INPUTS, n)),
+                ("LSTM", el.LSTM(INPUTS, n), torch.nn.LSTM(INPUTS, n), torch.nn.LSTMCell(INPUTS, n)),
             ):
                 x, h = torch.randn(1, 1, INPUTS), torch.zeros(1, 1, n)
+                whole, single = ((h, h), (h[0], h[0])) if kind == "LSTM" else (h, h[0])
                 steps: dict[str, Callable[[], object]] = {
                     "stream": partial(el.Stream(ours), x[0]),
-                    "ours": partial(ours.eval(), x, h),
-                    "layer": partial(layer.eval(), x, h),
-                    "cell": partial(cell.eval(), x[0], h[0]),
+                    "ours": partial(ours.eval(), x, whole),
+                    "layer": partial(layer.eval(), x, whole),
+                    "cell": partial(cell.eval(), x[0], single),
                 }
                 with torch.inference_mode(), el.cached(ours):
                     results.append({"recurrence": kind, "n": n, **_interleaved(steps, rounds, calls)})

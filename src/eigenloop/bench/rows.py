@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -10,12 +11,12 @@ class Row:
     """One training step: T steps, B sequences, n units, m inputs.
 
     Attributes:
-        gated: NC-GRU (True) or the simple recurrence with modReLU (False).
+        kind: ``"RNN"`` (modReLU), ``"GRU"`` (NC-GRU) or ``"LSTM"`` (torch's).
         eager_goal: how many times faster than an autograd loop we want to be.
-        torch_goal: how many times faster than torch.nn.RNN or torch.nn.GRU.
+        torch_goal: how many times faster than torch's layer of that kind.
     """
 
-    gated: bool
+    kind: Literal["RNN", "GRU", "LSTM"]
     T: int
     B: int
     n: int
@@ -24,22 +25,32 @@ class Row:
     torch_goal: float
 
     @property
+    def gates(self) -> int:
+        """How many matrices are multiplied with at every step."""
+        return {"RNN": 1, "GRU": 3, "LSTM": 4}[self.kind]
+
+    @property
     def flops(self) -> float:
-        """Operations of the recurrent products: one forward and two backward, for each gate."""
-        return (18.0 if self.gated else 6.0) * self.T * self.B * self.n**2
+        """Operations of all products: with W one forward and two backward; with U one each, as x has no gradient."""
+        return self.gates * self.T * self.B * self.n * (6.0 * self.n + 4.0 * self.m)
 
     def __str__(self) -> str:
-        return f"{'GRU (NC)' if self.gated else 'RNN modrelu'} {self.T}, {self.B}, {self.n}, {self.m}"
+        name = {"RNN": "RNN modrelu", "GRU": "GRU (NC)", "LSTM": "LSTM"}[self.kind]
+        return f"{name} {self.T}, {self.B}, {self.n}, {self.m}"
 
 
 ROWS = (
-    Row(False, 220, 10, 128, 10, 15, 9),
-    Row(False, 750, 50, 170, 2, 5, 3.2),
-    Row(False, 784, 128, 170, 1, 5, 2.7),
-    Row(False, 2020, 20, 192, 10, 8, 3.8),
-    Row(False, 784, 100, 512, 1, 2.4, 1.8),
-    Row(False, 150, 128, 1024, 50, 1.5, 1.2),
-    Row(True, 1020, 50, 96, 10, 6, 3.5),
-    Row(True, 220, 128, 118, 11, 3.5, 3),
-    Row(True, 100, 32, 435, 435, 2.5, 2.2),
+    Row("RNN", 220, 10, 128, 10, 15, 9),
+    Row("RNN", 750, 50, 170, 2, 5, 3.2),
+    Row("RNN", 784, 128, 170, 1, 5, 2.7),
+    Row("RNN", 2020, 20, 192, 10, 8, 3.8),
+    Row("RNN", 784, 100, 512, 1, 2.4, 1.8),
+    Row("RNN", 150, 128, 1024, 50, 1.5, 1.2),
+    Row("GRU", 1020, 50, 96, 10, 6, 3.5),
+    Row("GRU", 220, 128, 118, 11, 3.5, 3),
+    Row("GRU", 100, 32, 435, 435, 2.5, 2.2),
+    Row("LSTM", 220, 10, 128, 10, 8, 5),
+    Row("LSTM", 1020, 50, 68, 10, 6, 4),
+    Row("LSTM", 784, 128, 170, 1, 3, 2.5),
+    Row("LSTM", 150, 128, 475, 200, 1.5, 1.3),
 )

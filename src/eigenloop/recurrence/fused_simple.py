@@ -36,10 +36,10 @@ def fused_simple(
         input_weight: U, (n, m) or None.
         W: (n, n).
         shift: added to W h + U x: (n,) or None.
-        threshold: modReLU's b: (n,), None for every other activation.
+        threshold: modReLU's b: (n,), None for every other activation; (n / 2,) for pairs.
         h0: (B, n).
         lengths: (B,) int64 or None.
-        activation: a key of `ACTIVATIONS`.
+        activation: a key of `ACTIVATIONS`, or ``"complex modrelu"``, modReLU of n / 2 pairs (`fused_complex`).
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
 
@@ -73,7 +73,7 @@ def _run_forward(
         x=(x, (T, B, n if input_weight is None else m)),
         input_weight=(input_weight, (n, m)),
         input_bias=(shift, (n,)),
-        bias=(threshold, (n,)),
+        bias=(threshold, _threshold_shape(n, activation)),
         h0=(h0, (B, n)),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
@@ -119,7 +119,7 @@ def _run_backward(
     wanted: list[bool],
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, shift, threshold and h0; an empty tensor for one that is not wanted."""
-    grads = _empty_grads(x, input_weight, W, h0, wanted)
+    grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
     kernel.run_simple(
         "simple_backward",
         kernel.rows(x),
@@ -139,9 +139,16 @@ def _run_backward(
     return grads
 
 
-def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
+def _threshold_shape(n: int, activation: str) -> tuple[int]:
+    return (n // 2 if activation == "complex modrelu" else n,)
+
+
+def _empty_grads(
+    x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, activation: str, wanted: list[bool]
+) -> list[Tensor]:
     n = W.shape[0]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), (n,), h0.shape)
+    threshold = _threshold_shape(n, activation)
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), threshold, h0.shape)
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -164,7 +171,7 @@ def _backward_fake(
     negative_slope: float,
     wanted: list[bool],
 ) -> list[Tensor]:
-    return _empty_grads(x, input_weight, W, h0, wanted)
+    return _empty_grads(x, input_weight, W, h0, activation, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:

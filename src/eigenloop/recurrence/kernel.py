@@ -28,7 +28,7 @@ from torch.utils import _python_dispatch
 VARIANTS = ("portable", "avx2", "avx512")
 
 #: Activations in the order of the C enumeration.
-_ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4}
+_ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
 _SIMPLE = struct.Struct("=7qd21q")
@@ -131,9 +131,9 @@ def using(name: str) -> Iterator[None]:
 
 
 def serves(W: Tensor) -> bool:
-    """Whether the kernel runs a recurrence with this matrix: real, on the CPU, outside functorch's transforms."""
+    """Whether the kernel runs a recurrence with this matrix: on the CPU, outside functorch's transforms."""
     return (
-        W.dtype in (torch.float32, torch.float64)
+        W.dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)
         and W.device.type == "cpu"
         and library() is not None
         and not torch._C._are_functorch_transforms_active()

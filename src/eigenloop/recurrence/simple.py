@@ -17,6 +17,7 @@ from torch import Tensor
 from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS, complex_modrelu_backward
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
+from eigenloop.recurrence.fused_complex import fused_complex
 from eigenloop.recurrence.fused_simple import fused_simple
 from eigenloop.recurrence.time import previous_states, steps, valid_steps
 
@@ -36,8 +37,8 @@ def simple(
 ) -> tuple[Tensor, Tensor]:
     """Run h_t = f(W h_{t-1} + p_t) over time.
 
-    Real states on the CPU go to the compiled kernel, everything else takes the reference path below. The kernel is
-    faster still if it is left to compute p itself: give it x and U.
+    On the CPU this goes to the compiled kernel, elsewhere it takes the reference path below. The kernel is faster
+    still if it is left to compute p itself: give it x and U.
 
     Args:
         projected: p, the input already multiplied: (T, B, n); with `input_weight` the input itself: (T, B, m).
@@ -63,9 +64,10 @@ def simple(
     if bias is not None and ACTIVATIONS[activation].additive_bias:
         input_bias, bias = bias if input_bias is None else input_bias + bias, None
     if kernel.serves(W):
-        return fused_simple(
-            projected, input_weight, W, input_bias, bias, h0, lengths, activation, reverse, negative_slope
-        )
+        tensors = (projected, input_weight, W, input_bias, bias, h0, lengths)
+        if W.is_complex():
+            return fused_complex(*tensors, activation, reverse)
+        return fused_simple(*tensors, activation, reverse, negative_slope)
     if input_weight is not None:
         projected = torch.nn.functional.linear(projected, input_weight, input_bias)
     elif input_bias is not None:
