@@ -1,13 +1,14 @@
 /* The gated recurrence of GRU, NC-GRU and GORU over a sequence. Equations and fields: el_gated in kernel.h.
  *
- * A row of `gates` holds r, u and c side by side, and W_c h + inner where the reset comes after the product. So does a
- * row of our own scratch, each at a stride of its own.
+ * A row of `gates` holds r, u and c side by side, n numbers each without gaps, and W_c h + inner where the reset comes
+ * after the product. So does a row of our own scratch: the products with the stacked matrices are then few and wide,
+ * of 3n columns for the input and of 2n for the two gates.
  */
 
 typedef struct {
     REAL *input, *projected, *state, *next;              /* forward */
-    REAL *z, *scaled, *gates;                            /* forward; z: 3 strides a row; scaled: r * h, or W_c h */
-    REAL *dh, *pulled, *dz, *inner, *packed_rows, *dx;   /* backward; dz: 3 strides a row; inner: r * dc */
+    REAL *z, *scaled, *gates;                            /* forward; z: 3n a row; scaled: r * h, or W_c h */
+    REAL *dh, *pulled, *dz, *inner, *packed_rows, *dx;   /* backward; dz: 3n a row; inner: r * dc */
     REAL *products;                                      /* backward: r * h of a block */
     REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *grad_inner, *pad;
     const REAL **rows;
@@ -17,19 +18,21 @@ typedef struct {
     const el_gated *call;
     int parts, few;
     int64_t steps;
-    REAL *W[3], *U[3], *shift, *inner;
+    REAL *gates_W, *candidate_W, *U, *shift, *inner;
     FN(gated_part) part[EL_MOST_PARTS];
 } FN(gated_run);
 
-/* C (M rows, gate g) = start + A V_g^T for V = W (K = n) or U (K = m). */
-TARGET static void FN(gate_product)(const FN(gated_run) *run, int gate, int64_t M, int64_t K, const REAL *a,
-                                    int64_t lda, const REAL *packed, const void *V, REAL *c, int64_t ldc,
+/* Distance between rows of three gates: a product of the candidate's n columns alone fills whole vectors. */
+TARGET static inline int64_t FN(three)(int64_t n) { return FN(stride)(2 * n + FN(padded)(n)); }
+
+/* C (M x N) = start + A V^T for N rows of V, given packed and as they lie in memory. */
+TARGET static void FN(gate_product)(const FN(gated_run) *run, int64_t M, int64_t N, int64_t K, const REAL *a,
+                                    int64_t lda, const REAL *packed, const REAL *V, REAL *c, int64_t ldc,
                                     const REAL *start, int64_t ldstart) {
-    const int64_t n = run->call->n;
     if (run->few)
-        FN(multiply_few)(M, n, K, a, lda, (const REAL *)V + gate * n * K, c, ldc, start, ldstart);
+        FN(multiply_few)(M, N, K, a, lda, V, c, ldc, start, ldstart);
     else
-        FN(multiply)(M, n, K, a, lda, packed, c, ldc, start, ldstart);
+        FN(multiply)(M, N, K, a, lda, packed, c, ldc, start, ldstart);
 }
 
 TARGET static void FN(sigmoid_row)(int64_t n, const REAL *restrict z, REAL *restrict value) {
@@ -58,40 +61,35 @@ TARGET static void FN(reset_row)(int64_t n, const REAL *restrict p, const REAL *
 TARGET static void FN(gated_step)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t t, int64_t from,
                                   int64_t R, const REAL *projected, const REAL *h, REAL *next) {
     const el_gated *call = run->call;
-    const int64_t B = call->B, n = call->n, ld = FN(stride)(n), wide = 3 * ld, *lengths = call->lengths;
+    const int64_t B = call->B, n = call->n, ld = FN(stride)(n), wide = FN(three)(n), *lengths = call->lengths;
     const REAL *given = call->m > 0 ? NULL : (const REAL *)call->x + t * call->x_t + from * call->x_b;
+    const REAL *W = call->W, *start = projected ? projected : run->shift;
     const int64_t ldp = projected ? wide : 0;
-    const REAL *start = projected ? projected : run->shift;
     REAL *z = mine->z, *q = mine->scaled, *out = (REAL *)call->out + (t * B + from) * n;
     /* Gates go to where they are kept, or to scratch of the same shape. */
     const int64_t kept = call->before ? 3 : 4;
     REAL *gates = call->gates ? (REAL *)call->gates + (t * B + from) * kept * n : mine->gates;
-    for (int g = 0; g < 2; g++)
-        FN(gate_product)(run, g, R, n, h, ld, run->W[g], call->W, z + g * ld, wide, start + g * ld, ldp);
-    if (!call->before) FN(gate_product)(run, 2, R, n, h, ld, run->W[2], call->W, q, ld, run->inner, 0);
+    FN(gate_product)(run, R, 2 * n, n, h, ld, run->gates_W, W, z, wide, start, ldp);
+    if (!call->before) FN(gate_product)(run, R, n, n, h, ld, run->candidate_W, W + 2 * n * n, q, ld, run->inner, 0);
     for (int64_t r = 0; r < R; r++) {
         REAL *row = z + r * wide, *gate = gates + r * kept * n;
         if (!el_valid(lengths, t, from + r)) {
             memset(gate, 0, (size_t)(kept * n) * sizeof(REAL));
             continue;
         }
-        if (given) {
-            FN(add_row)(n, row, given + r * call->x_b);
-            FN(add_row)(n, row + ld, given + r * call->x_b + n);
-        }
-        FN(sigmoid_row)(n, row, gate);
-        FN(sigmoid_row)(n, row + ld, gate + n);
+        if (given) FN(add_row)(2 * n, row, given + r * call->x_b);
+        FN(sigmoid_row)(2 * n, row, gate);
         if (call->before) {
             FN(multiply_rows)(n, gate, h + r * ld, q + r * ld);
         } else {
             memcpy(gate + 3 * n, q + r * ld, (size_t)n * sizeof(REAL));
-            FN(reset_row)(n, start + r * ldp + 2 * ld, gate, gate + 3 * n, row + 2 * ld);
+            FN(reset_row)(n, start + r * ldp + 2 * n, gate, gate + 3 * n, row + 2 * n);
         }
     }
     if (call->before)
-        FN(gate_product)(run, 2, R, n, q, ld, run->W[2], call->W, z + 2 * ld, wide, start + 2 * ld, ldp);
+        FN(gate_product)(run, R, n, n, q, ld, run->candidate_W, W + 2 * n * n, z + 2 * n, wide, start + 2 * n, ldp);
     for (int64_t r = 0; r < R; r++) {
-        REAL *argument = z + r * wide + 2 * ld, *gate = gates + r * kept * n;
+        REAL *argument = z + r * wide + 2 * n, *gate = gates + r * kept * n;
         if (!el_valid(lengths, t, from + r)) { /* the state stops here */
             memcpy(next + r * ld, h + r * ld, (size_t)n * sizeof(REAL));
             memset(out + r * n, 0, (size_t)n * sizeof(REAL));
@@ -108,7 +106,7 @@ TARGET static void FN(gated_forward_part)(void *context, int index) {
     const FN(gated_run) *run = context;
     const el_gated *call = run->call;
     const FN(gated_part) *mine = &run->part[index];
-    const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n);
+    const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n), wide = FN(three)(n);
     const int64_t from = el_slice(B, run->parts, index), to = el_slice(B, run->parts, index + 1), R = to - from;
     const REAL *h0 = call->h0;
     REAL *h = mine->state, *next = mine->next;
@@ -118,12 +116,10 @@ TARGET static void FN(gated_forward_part)(void *context, int index) {
         if (m > 0) {
             FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
                              mine->input);
-            for (int g = 0; g < 3; g++)
-                FN(gate_product)(run, g, count, m, mine->input, m, run->U[g], call->U, mine->projected + g * ld, 3 * ld,
-                                 run->shift + g * ld, 0);
+            FN(gate_product)(run, count, 3 * n, m, mine->input, m, run->U, call->U, mine->projected, wide, run->shift, 0);
         }
         for (int64_t i = first; i < last; i++) {
-            const REAL *projected = m > 0 ? mine->projected + (i - first) * R * 3 * ld : NULL;
+            const REAL *projected = m > 0 ? mine->projected + (i - first) * R * wide : NULL;
             FN(gated_step)(run, mine, el_time(T, i, call->reverse), from, R, projected, h, next);
             REAL *const previous = h;
             h = next;
@@ -136,29 +132,29 @@ TARGET static void FN(gated_forward_part)(void *context, int index) {
 
 TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block) {
     const el_gated *call = run->call;
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), R = el_most_rows(call->B, run->parts);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), wide = FN(three)(n);
+    const int64_t R = el_most_rows(call->B, run->parts);
     const size_t real = sizeof(REAL);
-    run->shift = el_cut(block, (size_t)(3 * ld) * real);
+    run->shift = el_cut(block, (size_t)wide * real);
     run->inner = el_cut(block, (size_t)ld * real);
-    for (int g = 0; g < 3; g++) {
-        run->W[g] = run->few ? NULL : el_cut(block, (size_t)(n * FN(padded)(n)) * real);
-        run->U[g] = run->few ? NULL : el_cut(block, (size_t)(m * FN(padded)(n)) * real);
-    }
+    run->gates_W = run->few ? NULL : el_cut(block, (size_t)(n * FN(padded)(2 * n)) * real);
+    run->candidate_W = run->few ? NULL : el_cut(block, (size_t)(n * FN(padded)(n)) * real);
+    run->U = run->few ? NULL : el_cut(block, (size_t)(m * FN(padded)(3 * n)) * real);
     for (int p = 0; p < run->parts; p++) {
         FN(gated_part) *part = &run->part[p];
         part->state = el_cut(block, (size_t)(R * ld) * real);
         part->next = el_cut(block, (size_t)(R * ld) * real);
-        part->z = el_cut(block, (size_t)(R * 3 * ld) * real);
+        part->z = el_cut(block, (size_t)(R * wide) * real);
         part->scaled = el_cut(block, (size_t)(R * ld) * real);
         part->gates = el_cut(block, call->gates ? 0 : (size_t)(R * 4 * n) * real);
         part->input = el_cut(block, (size_t)(run->steps * R * m) * real);
-        part->projected = el_cut(block, m > 0 ? (size_t)(run->steps * R * 3 * ld) * real : 0);
+        part->projected = el_cut(block, m > 0 ? (size_t)(run->steps * R * wide) * real : 0);
     }
 }
 
 TARGET static int FN(gated_forward)(const el_gated *call) {
     FN(gated_run) run = {.call = call};
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n);
+    const int64_t n = call->n, m = call->m, wide = FN(three)(n), shifted = call->shift ? call->shift_gates * n : 0;
     run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     run.few = call->T * el_most_rows(call->B, run.parts) <= FEW_ROWS;
@@ -169,12 +165,11 @@ TARGET static int FN(gated_forward)(const el_gated *call) {
     block = (el_block){.base = base};
     FN(gated_forward_layout)(&run, &block);
     FN(padded_row)(call->inner, n, run.inner);
-    for (int g = 0; g < 3; g++) {
-        const int shifted = call->shift && g < call->shift_gates;
-        FN(padded_row)(shifted ? (const REAL *)call->shift + g * n : NULL, n, run.shift + g * ld);
-        if (run.few) continue;
-        FN(pack_transposed)(n, n, (const REAL *)call->W + g * n * n, run.W[g]);
-        if (m > 0) FN(pack_transposed)(m, n, (const REAL *)call->U + g * n * m, run.U[g]);
+    for (int64_t j = 0; j < wide; j++) run.shift[j] = j < shifted ? ((const REAL *)call->shift)[j] : 0;
+    if (!run.few) {
+        FN(pack_transposed)(n, 2 * n, call->W, run.gates_W);
+        FN(pack_transposed)(n, n, (const REAL *)call->W + 2 * n * n, run.candidate_W);
+        if (m > 0) FN(pack_transposed)(m, 3 * n, call->U, run.U);
     }
     const size_t states = (size_t)(call->T * call->B * n) * sizeof(REAL);
     el_will_fill(call->out, states);

@@ -29,7 +29,7 @@ TARGET static void FN(unreset_row)(int64_t n, const REAL *restrict through, cons
 TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t t, int64_t from,
                                   int64_t R, REAL *dz, REAL *inner) {
     const el_gated *call = run->call;
-    const int64_t T = call->T, B = call->B, n = call->n, ld = FN(stride)(n), wide = 3 * ld;
+    const int64_t T = call->T, B = call->B, n = call->n, ld = FN(stride)(n), wide = FN(three)(n);
     const int64_t kept = call->before ? 3 : 4, *lengths = call->lengths;
     const REAL *grad_out = call->grad_out;
     const REAL *gates = (const REAL *)call->gates + (t * B + from) * kept * n;
@@ -45,14 +45,14 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
         }
         const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
         if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
-        REAL *dc = row + 2 * ld;
-        FN(unmix_row)(call->activation, (REAL)call->slope, call->keep, n, h, gate + n, gate + 2 * n, g, row + ld, dc,
+        REAL *dc = row + 2 * n;
+        FN(unmix_row)(call->activation, (REAL)call->slope, call->keep, n, h, gate + n, gate + 2 * n, g, row + n, dc,
                       mine->pulled + r * ld);
         if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gate + 2 * n, dc);
         if (!call->before) FN(unreset_row)(n, dc, gate, gate + 3 * n, row, inner + r * ld);
     }
     if (call->before) {
-        FN(multiply)(R, n, n, dz + 2 * ld, wide, run->W[2], scratch, ld, NULL, 0);
+        FN(multiply)(R, n, n, dz + 2 * n, wide, run->candidate_W, scratch, ld, NULL, 0);
         for (int64_t r = 0; r < R; r++) {
             if (!el_valid(lengths, t, from + r)) continue;
             const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
@@ -60,17 +60,14 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
             FN(add_row)(n, mine->pulled + r * ld, inner);
         }
     } else {
-        FN(multiply)(R, n, n, inner, ld, run->W[2], mine->pulled, ld, mine->pulled, ld);
+        FN(multiply)(R, n, n, inner, ld, run->candidate_W, mine->pulled, ld, mine->pulled, ld);
     }
-    for (int g = 0; g < 2; g++)
-        FN(multiply)(R, n, n, dz + g * ld, wide, run->W[g], mine->pulled, ld, mine->pulled, ld);
+    FN(multiply)(R, n, 2 * n, dz, wide, run->gates_W, mine->pulled, ld, mine->pulled, ld);
     for (int64_t r = 0; r < R; r++) {
         REAL *row = dz + r * wide;
         if (!el_valid(lengths, t, from + r)) memcpy(mine->pulled + r * ld, mine->dh + r * ld, (size_t)n * sizeof(REAL));
-        for (int g = 0; g < 3; g++) {
-            if (call->m == 0 && call->grad_x)
-                memcpy((REAL *)call->grad_x + ((t * B + from + r) * 3 + g) * n, row + g * ld, (size_t)n * sizeof(REAL));
-        }
+        if (call->m == 0 && call->grad_x)
+            memcpy((REAL *)call->grad_x + (t * B + from + r) * 3 * n, row, (size_t)(3 * n) * sizeof(REAL));
     }
 }
 
@@ -79,20 +76,16 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
                                      int64_t from, int64_t to) {
     const el_gated *call = run->call;
     const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
-    const int64_t R = to - from, count = (last - first) * R, wide = 3 * ld;
+    const int64_t R = to - from, count = (last - first) * R, wide = FN(three)(n);
     const REAL *dz = mine->dz;
     REAL *packed = mine->packed_rows;
-    for (int64_t g = 0; g < call->shift_gates && call->grad_shift; g++)
-        FN(add_rows)(count, n, wide, mine->grad_shift + g * ld, dz + g * ld);
+    if (call->grad_shift) FN(add_rows)(count, call->shift_gates * n, wide, mine->grad_shift, dz);
     if (call->grad_inner) FN(add_rows)(count, n, ld, mine->grad_inner, mine->inner);
     if (call->grad_W) {
         FN(gather_previous)(call->out, call->h0, T, B, n, call->lengths, call->reverse, first, last, from, to, mine->pad,
                             mine->rows);
         FN(pack_rows)(count, n, mine->rows, packed);
-        for (int g = 0; g < 2; g++) {
-            REAL *grad = mine->grad_W + g * n * ld;
-            FN(multiply_transposed)(n, n, count, dz + g * ld, wide, packed, grad, ld);
-        }
+        FN(multiply_transposed)(2 * n, n, count, dz, wide, packed, mine->grad_W, ld);
         if (call->before) {
             for (int64_t i = first, k = 0; i < last; i++) {
                 const REAL *gates = (const REAL *)call->gates + el_time(T, i, call->reverse) * B * 3 * n;
@@ -105,7 +98,7 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         }
         REAL *grad = mine->grad_W + 2 * n * ld;
         if (call->before)
-            FN(multiply_transposed)(n, n, count, dz + 2 * ld, wide, packed, grad, ld);
+            FN(multiply_transposed)(n, n, count, dz + 2 * n, wide, packed, grad, ld);
         else
             FN(multiply_transposed)(n, n, count, mine->inner, ld, packed, grad, ld);
     }
@@ -113,14 +106,10 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
                          mine->input);
         FN(pack_input)(count, m, mine->input, mine->rows, packed);
-        for (int g = 0; g < 3; g++) {
-            REAL *grad = mine->grad_U + g * n * ldm;
-            FN(multiply_transposed)(n, m, count, dz + g * ld, wide, packed, grad, ldm);
-        }
+        FN(multiply_transposed)(3 * n, m, count, dz, wide, packed, mine->grad_U, ldm);
     }
     if (m > 0 && call->grad_x) {
-        for (int g = 0; g < 3; g++)
-            FN(multiply)(count, m, n, dz + g * ld, wide, run->U[g], mine->dx, ldm, g > 0 ? mine->dx : NULL, ldm);
+        FN(multiply)(count, m, 3 * n, dz, wide, run->U, mine->dx, ldm, NULL, 0);
         FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
     }
 }
@@ -129,13 +118,13 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
     const FN(gated_run) *run = context;
     const el_gated *call = run->call;
     FN(gated_part) mine = run->part[index];
-    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
     const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
     const int64_t R = to - from;
     const REAL *grad_h_n = call->grad_h_n;
     memset(mine.grad_W, 0, (size_t)(call->grad_W ? 3 * n * ld : 0) * sizeof(REAL));
     memset(mine.grad_U, 0, (size_t)(call->grad_U ? 3 * n * ldm : 0) * sizeof(REAL));
-    memset(mine.grad_shift, 0, (size_t)(3 * ld) * sizeof(REAL));
+    memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
     memset(mine.grad_inner, 0, (size_t)ld * sizeof(REAL));
     memset(mine.pad, 0, (size_t)n * sizeof(REAL));
@@ -145,7 +134,7 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
         const int64_t first = (last - 1) / run->steps * run->steps;
         for (int64_t i = last - 1; i >= first; i--) {
             const int64_t row = (i - first) * R;
-            FN(gated_pull)(run, &mine, el_time(T, i, call->reverse), from, R, mine.dz + row * 3 * ld,
+            FN(gated_pull)(run, &mine, el_time(T, i, call->reverse), from, R, mine.dz + row * wide,
                            mine.inner + row * ld);
             REAL *const before = mine.dh;
             mine.dh = mine.pulled;
@@ -161,18 +150,17 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
 
 TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block) {
     const el_gated *call = run->call;
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
-    for (int g = 0; g < 3; g++) {
-        run->W[g] = el_cut(block, (size_t)(n * FN(padded)(n)) * real);
-        run->U[g] = el_cut(block, (size_t)(n * FN(padded)(m)) * real);
-    }
+    run->gates_W = el_cut(block, (size_t)(2 * n * FN(padded)(n)) * real);
+    run->candidate_W = el_cut(block, (size_t)(n * FN(padded)(n)) * real);
+    run->U = el_cut(block, (size_t)(3 * n * FN(padded)(m)) * real);
     for (int p = 0; p < run->parts; p++) {
         FN(gated_part) *part = &run->part[p];
         part->dh = el_cut(block, (size_t)(R * ld) * real);
         part->pulled = el_cut(block, (size_t)(R * ld) * real);
-        part->dz = el_cut(block, (size_t)(count * 3 * ld) * real);
+        part->dz = el_cut(block, (size_t)(count * wide) * real);
         part->inner = el_cut(block, (size_t)(count * ld) * real);
         part->products = el_cut(block, call->before ? (size_t)(count * ld) * real : 0);
         part->input = el_cut(block, (size_t)(count * m) * real);
@@ -183,14 +171,14 @@ TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block
     }
     for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(3 * n * ld) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(3 * n * ldm) * real);
-    for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)(3 * ld) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_inner = el_cut(block, (size_t)ld * real);
 }
 
 TARGET static int FN(gated_backward)(const el_gated *call) {
     FN(gated_run) run = {.call = call};
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
     run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     el_block block = {0};
@@ -199,10 +187,9 @@ TARGET static int FN(gated_backward)(const el_gated *call) {
     if (!base) return -1;
     block = (el_block){.base = base};
     FN(gated_backward_layout)(&run, &block);
-    for (int g = 0; g < 3; g++) {
-        FN(pack_plain)(n, n, (const REAL *)call->W + g * n * n, run.W[g]);
-        if (m > 0 && call->grad_x) FN(pack_plain)(n, m, (const REAL *)call->U + g * n * m, run.U[g]);
-    }
+    FN(pack_plain)(2 * n, n, call->W, run.gates_W);
+    FN(pack_plain)(n, n, (const REAL *)call->W + 2 * n * n, run.candidate_W);
+    if (m > 0 && call->grad_x) FN(pack_plain)(3 * n, m, call->U, run.U);
     if (call->grad_x) el_will_fill(call->grad_x, (size_t)(call->T * call->B * (m > 0 ? m : 3 * n)) * sizeof(REAL));
     el_parallel(run.parts, FN(gated_backward_part), &run);
     const FN(gated_part) *part = run.part;
@@ -211,7 +198,7 @@ TARGET static int FN(gated_backward)(const el_gated *call) {
     if (call->grad_W) FN(sum_parts)(3 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
     if (call->grad_U) FN(sum_parts)(3 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
     if (call->grad_shift)
-        FN(sum_parts)(call->shift_gates, n, ld, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
+        FN(sum_parts)(1, call->shift_gates * n, wide, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
         FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
     if (call->grad_inner) FN(sum_parts)(1, n, ld, parts, part->grad_inner, DISTANCE(grad_inner), call->grad_inner);
