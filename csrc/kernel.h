@@ -68,6 +68,9 @@ typedef struct {
     void *grad_x, *grad_U, *grad_W, *grad_shift, *grad_threshold, *grad_inner, *grad_h0;
 } el_gated;
 
+/* Steps between two cells of an LSTM that are kept; those between follow from the gates. */
+#define EL_CELL_STEPS 8
+
 /* i = sigmoid(W_i h + U_i x + shift_i), f and o alike, g = k(W_g h + U_g x + shift_g); c' = f c + i g, h' = o tanh c'.
  * k is tanh, or another activation; modReLU has its `threshold`. */
 typedef struct {
@@ -83,7 +86,8 @@ typedef struct {
     const int64_t *lengths;
     void *out;           /* (T, B, n) */
     void *h_n, *c_n;     /* (B, n) */
-    void *gates, *cells; /* (T, B, 4n) i, f, g, o and (T, B, n) c' of every step; null: not kept */
+    void *gates;         /* (T, B, 4n) i, f, g, o of every step; null: not kept */
+    void *cells;         /* (ceil(T / EL_CELL_STEPS), B, n) c before every so many steps, in the order they are visited */
     /* backward only */
     const void *grad_out;
     int64_t grad_out_t, grad_out_b;

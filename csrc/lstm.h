@@ -1,14 +1,15 @@
 /* The LSTM over a sequence. Equations and fields: el_lstm in kernel.h.
  *
  * The four gates of a row stand side by side, i, f, g, o, n numbers each without gaps: so the product with the stacked
- * matrices is one, of 4n columns. Kept for the backward pass are the gates and the cell, 5n numbers a step; tanh of the
- * cell is computed again there.
+ * matrices is one, of 4n columns. Kept for the backward pass are the gates, 4n numbers a step, and the cell of every
+ * EL_CELL_STEPS-th step; the cells between, and tanh of each, are computed again there.
  */
 
 typedef struct {
     REAL *input, *projected, *state, *next;                        /* forward */
     REAL *z, *gates, *cell;                                        /* forward; z, gates: 4n a row */
     REAL *dh, *pulled, *dcell, *dz, *packed_rows, *dx;             /* backward; dz: 4n a row */
+    REAL *cells;                                                   /* backward: of EL_CELL_STEPS steps, and one more */
     REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *pad;
     const REAL **rows;
 } FN(lstm_part);
@@ -68,7 +69,6 @@ TARGET static void FN(lstm_step)(const FN(lstm_run) *run, const FN(lstm_part) *m
             FN(lstm_row)(call->activation, (REAL)call->slope, n, z, call->threshold, gates, cell, next + r * ld);
             memcpy(out + r * n, next + r * ld, (size_t)n * sizeof(REAL));
         }
-        if (call->cells) memcpy((REAL *)call->cells + (t * B + from + r) * n, cell, (size_t)n * sizeof(REAL));
     }
 }
 
@@ -94,6 +94,8 @@ TARGET static void FN(lstm_forward_part)(void *context, int index) {
         }
         for (int64_t i = first; i < last; i++) {
             const REAL *projected = m > 0 ? mine->projected + (i - first) * R * wide : NULL;
+            for (int64_t r = 0; call->cells && i % EL_CELL_STEPS == 0 && r < R; r++)
+                memcpy((REAL *)call->cells + (i / EL_CELL_STEPS * B + from + r) * n, mine->cell + r * ld, row);
             FN(lstm_step)(run, mine, el_time(T, i, call->reverse), from, R, projected, h, next);
             REAL *const previous = h;
             h = next;
@@ -146,7 +148,6 @@ TARGET static int FN(lstm_forward)(const el_lstm *call) {
     const size_t states = (size_t)(call->T * call->B * n) * sizeof(REAL);
     el_will_fill(call->out, states);
     if (call->gates) el_will_fill(call->gates, 4 * states);
-    if (call->cells) el_will_fill(call->cells, states);
     el_parallel(run.parts, FN(lstm_forward_part), &run);
     el_return(base);
     return 0;

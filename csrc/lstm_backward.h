@@ -16,11 +16,32 @@ TARGET static void FN(unlstm_row)(int64_t activation, REAL slope, int64_t n, con
     });
 }
 
-/* One step back: fills this step's rows of dz. */
-TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t t, int64_t from, int64_t R,
-                                 REAL *dz) {
+/* The cells before the steps [first, last) and after the last of them, from the one that was kept before the first. */
+TARGET static void FN(lstm_cells)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t first, int64_t last,
+                                  int64_t from, int64_t R) {
     const el_lstm *call = run->call;
-    const int64_t T = call->T, B = call->B, n = call->n, ld = FN(stride)(n), wide = FN(stride)(4 * n);
+    const int64_t B = call->B, n = call->n, ld = FN(stride)(n);
+    const REAL *kept = (const REAL *)call->cells + (first / EL_CELL_STEPS * B + from) * n;
+    for (int64_t r = 0; r < R; r++) memcpy(mine->cells + r * ld, kept + r * n, (size_t)n * sizeof(REAL));
+    for (int64_t i = first; i < last; i++) {
+        const int64_t t = el_time(call->T, i, call->reverse);
+        for (int64_t r = 0; r < R; r++) {
+            const REAL *restrict before = mine->cells + ((i - first) * R + r) * ld;
+            const REAL *restrict gates = (const REAL *)call->gates + (t * B + from + r) * 4 * n;
+            REAL *restrict after = mine->cells + ((i - first + 1) * R + r) * ld;
+            if (el_valid(call->lengths, t, from + r))
+                for (int64_t j = 0; j < n; j++) after[j] = gates[n + j] * before[j] + gates[j] * gates[2 * n + j];
+            else
+                memcpy(after, before, (size_t)n * sizeof(REAL));
+        }
+    }
+}
+
+/* One step back: fills this step's rows of dz. `cells` are those before it, and behind them those after it. */
+TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t t, int64_t from, int64_t R,
+                                 const REAL *cells, REAL *dz) {
+    const el_lstm *call = run->call;
+    const int64_t B = call->B, n = call->n, ld = FN(stride)(n), wide = FN(stride)(4 * n);
     const REAL *grad_out = call->grad_out;
     for (int64_t r = 0; r < R; r++) {
         const int64_t place = t * B + from + r;
@@ -29,9 +50,8 @@ TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *m
             memset(row, 0, (size_t)(4 * n) * sizeof(REAL));
         } else {
             const REAL *gates = (const REAL *)call->gates + place * 4 * n;
-            const REAL *before = FN(previous)(call->cells, call->c0, T, B, n, call->lengths, t, from + r, call->reverse);
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
-            FN(unlstm_row)(call->activation, (REAL)call->slope, n, gates, before, (const REAL *)call->cells + place * n, g,
+            FN(unlstm_row)(call->activation, (REAL)call->slope, n, gates, cells + r * ld, cells + (R + r) * ld, g,
                            mine->dcell + r * ld, row);
             if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gates + 2 * n, row + 2 * n);
         }
@@ -88,8 +108,10 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
         const int64_t first = (last - 1) / run->steps * run->steps;
         for (int64_t i = last - 1; i >= first; i--) {
             const int64_t t = el_time(T, i, call->reverse);
+            const int64_t segment = i / EL_CELL_STEPS * EL_CELL_STEPS;
+            if (i == el_smaller(T, segment + EL_CELL_STEPS) - 1) FN(lstm_cells)(run, &mine, segment, i + 1, from, R);
             REAL *dz = mine.dz + (i - first) * R * wide;
-            FN(lstm_pull)(run, &mine, t, from, R, dz);
+            FN(lstm_pull)(run, &mine, t, from, R, mine.cells + (i - segment) * R * ld, dz);
             if (i == 0 && !call->grad_h0) continue; /* nothing stands before the first step */
             FN(multiply)(R, n, 4 * n, dz, wide, run->W, mine.pulled, ld, NULL, 0);
             for (int64_t r = 0; r < R; r++)
@@ -122,6 +144,7 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
         part->dh = el_cut(block, (size_t)(R * ld) * real);
         part->pulled = el_cut(block, (size_t)(R * ld) * real);
         part->dcell = el_cut(block, (size_t)(R * ld) * real);
+        part->cells = el_cut(block, (size_t)((EL_CELL_STEPS + 1) * R * ld) * real);
         part->dz = el_cut(block, (size_t)(count * wide) * real);
         part->input = el_cut(block, (size_t)(count * m) * real);
         part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);

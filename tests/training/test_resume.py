@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from training.small import metrics_of, small, summary_of, text_folder, weights_of
 
 from eigenloop.models import NAMES
 from eigenloop.tasks import Batch
-from eigenloop.training import Config, RunError, checkpoint, resume, train
+from eigenloop.training import Config, RunError, checkpoint, load_run, resume, train
 from eigenloop.training.reporter import Silent
 
 
@@ -239,3 +240,21 @@ def test_no_whole_checkpoint_is_said(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no checkpoint is whole"):
         resume(tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == before
+
+
+@pytest.mark.parametrize("model", ["lstm", "gru"])
+def test_runs_from_when_lstm_and_gru_were_torchs_own(tmp_path: Path, model: str) -> None:
+    """Their networks load; their optimizers are refused with a sentence, never misread."""
+    config = small(model={"name": model, "hidden_size": 5}, training={"steps": 4})
+    train(config, tmp_path / "run")
+    net, _, step = load_run(tmp_path / "run", "last")
+    checkpoints = tmp_path / "run" / "checkpoints"
+    kept = checkpoint.load(checkpoints, step)
+    theirs = {f"rnn.{name}": tensor for name, tensor in net.rnn.torch_state_dict().items()}
+    weights = theirs | {name: tensor for name, tensor in kept.weights.items() if name.startswith("readout")}
+    checkpoint.save(checkpoints, step + 1, weights, kept.state)
+
+    old, _, _ = load_run(tmp_path / "run", step + 1)
+    assert all(torch.equal(a, b) for a, b in zip(old.parameters(), net.parameters(), strict=True))
+    with pytest.raises(RunError, match=r"torch's own layers.*start it anew"):
+        resume(tmp_path / "run", {"training": {"steps": 9}})

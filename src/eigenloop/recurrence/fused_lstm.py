@@ -1,8 +1,9 @@
 """The LSTM in the compiled kernel, for real states on the CPU.
 
 Equations: `eigenloop.recurrence.lstm`. As in `fused_simple` the input arrives before the product with U. Where a
-backward pass is to come the gates and the cell of every step are kept, (T, B, 4n) and (T, B, n): computing the gates
-again would cost a third of all products. In inference nothing is kept.
+backward pass is to come the gates of every step are kept, (T, B, 4n), and the cell of every eighth: the cells between
+follow from the gates at the cost of a few multiplications, where the gates would cost a third of all products. In
+inference nothing is kept.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _run_forward(
     reverse: bool,
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return states, final state, final cell, and gates and cells of all steps (empty unless they are to be kept)."""
+    """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -103,7 +104,8 @@ def _run_forward(
 
 def _output_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], ...]:
     T, B, n = *x.shape[:2], W.shape[1]
-    return (T, B, n), (B, n), (B, n), (T, B, 4 * n) if keep else (0,), (T, B, n) if keep else (0,)
+    kept = ((T, B, 4 * n), (-(-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
+    return (T, B, n), (B, n), (B, n), *kept
 
 
 _forward = torch.library.custom_op("eigenloop::fused_lstm", _run_forward, mutates_args=())

@@ -34,6 +34,8 @@ _ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu":
 _SIMPLE = struct.Struct("=7qd21q")
 _GATED = struct.Struct("=7qd27q")
 _LSTM = struct.Struct("=7qd27q")
+#: Steps between two cells of an LSTM that are kept, as in csrc/kernel.h.
+CELL_STEPS = 8
 _REBUILD = "reinstall eigenloop with a C compiler at hand (docs/building.md)"
 
 
