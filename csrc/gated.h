@@ -35,10 +35,6 @@ TARGET static void FN(gate_product)(const FN(gated_run) *run, int64_t M, int64_t
         FN(multiply)(M, N, K, a, lda, packed, c, ldc, start, ldstart);
 }
 
-TARGET static void FN(sigmoid_row)(int64_t n, const REAL *restrict z, REAL *restrict value) {
-    for (int64_t j = 0; j < n; j++) value[j] = FN(sigmoid)(z[j]);
-}
-
 /* h' from h, u and c. */
 TARGET static void FN(mix_row)(int64_t keep, int64_t n, const REAL *restrict h, const REAL *restrict u,
                                const REAL *restrict c, REAL *restrict next) {

@@ -37,16 +37,12 @@ TARGET static void FN(lstm_product)(const FN(lstm_run) *run, int64_t M, int64_t 
 TARGET static void FN(lstm_row)(int64_t activation, REAL slope, int64_t n, const REAL *restrict z,
                                 const REAL *threshold, REAL *restrict gates, REAL *restrict cell, REAL *restrict h) {
     REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
+    FN(sigmoid_row)(2 * n, z, i);
     FN(activate)(activation, slope, n, z + 2 * n, threshold, g);
-    for (int64_t j = 0; j < n; j++) {
-        i[j] = FN(sigmoid)(z[j]);
-        f[j] = FN(sigmoid)(z[n + j]);
-        cell[j] = f[j] * cell[j] + i[j] * g[j];
-    }
-    for (int64_t j = 0; j < n; j++) {
-        o[j] = FN(sigmoid)(z[3 * n + j]);
-        h[j] = o[j] * FN(tangent)(cell[j]);
-    }
+    FN(sigmoid_row)(n, z + 3 * n, o);
+    for (int64_t j = 0; j < n; j++) cell[j] = f[j] * cell[j] + i[j] * g[j];
+    FN(tangent_row)(n, cell, h);
+    for (int64_t j = 0; j < n; j++) h[j] *= o[j];
 }
 
 TARGET static void FN(lstm_step)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t t, int64_t from, int64_t R,

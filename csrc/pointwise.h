@@ -132,6 +132,26 @@ TARGET static inline __attribute__((always_inline)) REAL FN(derivative)(int acti
     }                                                      \
     }
 
+/* Run a body for j = 0 .. n-1 in whole vectors. The last one overlaps the one before it where n is no multiple of LANES: a
+ * body must therefore read nothing that it writes. The numbers left over would otherwise cost as much each as a vector. */
+#define IN_VECTORS(n, body)                                                     \
+    do {                                                                        \
+        if ((n) < LANES)                                                        \
+            for (int64_t j = 0; j < (n); j++) body;                             \
+        for (int64_t at = 0; (n) >= LANES && at < (n); at += LANES) {           \
+            const int64_t first = at + LANES <= (n) ? at : (n) - LANES;         \
+            for (int64_t j = first; j < first + LANES; j++) body;               \
+        }                                                                       \
+    } while (0)
+
+TARGET static void FN(sigmoid_row)(int64_t n, const REAL *restrict z, REAL *restrict value) {
+    IN_VECTORS(n, value[j] = FN(sigmoid)(z[j]));
+}
+
+TARGET static void FN(tangent_row)(int64_t n, const REAL *restrict z, REAL *restrict value) {
+    IN_VECTORS(n, value[j] = FN(tangent)(z[j]));
+}
+
 /* modReLU of pairs: the length |z| becomes ReLU(|z| + b), the phase stays (Arjovsky et al. 2016, eq. 8). */
 TARGET static void FN(complex_modrelu_row)(int64_t pairs, const REAL *restrict z, const REAL *restrict b,
                                            REAL *restrict value) {
@@ -166,7 +186,7 @@ TARGET static void FN(activate)(int64_t activation, REAL slope, int64_t n, const
         return;
     }
     const REAL *b = activation == EL_MODRELU ? threshold : z;
-    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) value[j] = FN(apply)(ACTIVATION, slope, z[j], b[j]));
+    FOR_ACTIVATION(activation, IN_VECTORS(n, value[j] = FN(apply)(ACTIVATION, slope, z[j], b[j])));
 }
 
 /* dz = f'(z) g along a row. */
