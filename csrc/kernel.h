@@ -36,6 +36,7 @@ typedef struct {
     const int64_t *lengths;        /* (B), optional */
     void *out;                     /* (T, B, n) contiguous, zero at padded steps */
     void *h_n;                     /* (B, n) */
+    void *moduli;                  /* (T, B, n / 2) |z| of every pair, for the backward pass of modReLU on pairs only */
     /* backward only */
     const void *grad_out; /* optional */
     int64_t grad_out_t, grad_out_b;

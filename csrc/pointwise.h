@@ -163,15 +163,19 @@ TARGET static void FN(complex_modrelu_row)(int64_t pairs, const REAL *restrict z
     }
 }
 
+TARGET static void FN(modulus_row)(int64_t pairs, const REAL *restrict z, REAL *restrict moduli) {
+    for (int64_t j = 0; j < pairs; j++) moduli[j] = FN(modulus)(z[2 * j], z[2 * j + 1]);
+}
+
 /* dz from the gradient g of the value, and what it adds to that of b. With L = |value| = |z| + b the slope is 1 along
- * the phase and L / |z| = L / (L - b) across it. */
-TARGET static void FN(complex_unmodrelu_row)(int64_t pairs, const REAL *restrict value, const REAL *restrict b,
+ * the phase and L / |z| across it; L - b would round a small |z| away. */
+TARGET static void FN(complex_unmodrelu_row)(int64_t pairs, const REAL *restrict value, const REAL *restrict moduli,
                                              const REAL *restrict g, REAL *restrict dz, REAL *restrict grad_b) {
     for (int64_t j = 0; j < pairs; j++) {
         const REAL re = value[2 * j], im = value[2 * j + 1], length = FN(modulus)(re, im);
-        const REAL inverse = length > 0 ? 1 / length : 0, c = re * inverse, s = im * inverse, modulus = length - b[j];
+        const REAL inverse = length > 0 ? 1 / length : 0, c = re * inverse, s = im * inverse;
         const REAL radial = g[2 * j] * c + g[2 * j + 1] * s, turned = g[2 * j + 1] * c - g[2 * j] * s;
-        const REAL across = modulus > 0 ? turned * (length / modulus) : 0;
+        const REAL across = length > 0 ? turned * (length / moduli[j]) : 0;
         dz[2 * j] = radial * c - across * s;
         dz[2 * j + 1] = radial * s + across * c;
         grad_b[j] += radial;

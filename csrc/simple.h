@@ -48,6 +48,8 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
                     continue;
                 }
                 if (m == 0) FN(add_row)(n, row, x + t * call->x_t + (from + r) * call->x_b);
+                if (call->moduli)
+                    FN(modulus_row)(n / 2, row, (REAL *)call->moduli + (t * B + from + r) * (n / 2));
                 FN(activate)(call->activation, (REAL)call->slope, n, row, threshold, to_row);
                 memcpy(row, to_row, (size_t)n * sizeof(REAL));
             }
@@ -112,7 +114,8 @@ TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_pa
             const REAL *value = out + (t * B + from + r) * n;
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
             if (call->activation == EL_COMPLEX_MODRELU) {
-                FN(complex_unmodrelu_row)(n / 2, value, call->threshold, g, row, mine->grad_threshold);
+                const REAL *moduli = (const REAL *)call->moduli + (t * B + from + r) * (n / 2);
+                FN(complex_unmodrelu_row)(n / 2, value, moduli, g, row, mine->grad_threshold);
             } else {
                 FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
                 if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, value, row);

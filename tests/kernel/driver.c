@@ -212,7 +212,8 @@ static int run(problem p, array out, array h_n, array gates, array *grads) {
     el_simple call = {.T = p.T, .B = p.B, .n = p.n, .m = p.m, .activation = p.kind, .reverse = p.reverse,
                       .threads = p.threads, .slope = p.slope, .x = p.x.given, .x_t = p.B * wide_x, .x_b = wide_x,
                       .U = p.U.given, .W = p.W.given, .shift = p.shift.given, .threshold = p.threshold.given,
-                      .h0 = p.h0.given, .lengths = p.lengths, .out = out.given, .h_n = h_n.given};
+                      .h0 = p.h0.given, .lengths = p.lengths, .out = out.given, .h_n = h_n.given,
+                      .moduli = p.kind == EL_COMPLEX_MODRELU ? gates.given : NULL};
     if (!grads) return el_simple_forward(&call, p.variant, p.wide);
     call.grad_out = p.grad_out.given, call.grad_out_t = p.B * p.n, call.grad_out_b = p.n;
     call.grad_h_n = p.grad_h_n.given;
@@ -226,7 +227,8 @@ static int check(problem p, double tolerance) {
     const int64_t states = p.T * p.B * p.n;
     array out = make(states, 0, p.wide), h_n = make(p.B * p.n, 0, p.wide);
     const int64_t segments = (p.T + EL_CELL_STEPS - 1) / EL_CELL_STEPS;
-    array gates = make(4 * states, 0, p.wide), cells = make(segments * p.B * p.n, 0, p.wide), c_n = make(p.B * p.n, 0, p.wide);
+    array gates = make(p.recurrence == SIMPLE ? states / 2 : 4 * states, 0, p.wide); /* simple: moduli */
+    array cells = make(segments * p.B * p.n, 0, p.wide), c_n = make(p.B * p.n, 0, p.wide);
     const int lstm = p.recurrence == LSTM;
     double *expected = malloc((size_t)states * 8), *last = malloc((size_t)(p.B * p.n) * 8), worst = 0;
     int bad = (lstm ? run_lstm(p, out, h_n, c_n, gates, cells, NULL) : run(p, out, h_n, gates, NULL)) != 0;

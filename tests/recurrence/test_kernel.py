@@ -215,6 +215,19 @@ def test_complex_modrelu_of_numbers_whose_squares_vanish() -> None:
     assert relative(out[..., :2], expected[..., :2]) < 1e-6
 
 
+@pytest.mark.parametrize("size", [1e-6, 1e-4, 1e-2, 1.0])
+def test_complex_modrelu_keeps_the_digits_of_a_short_argument(size: float) -> None:
+    """Across the phase the slope is (|z| + b) / |z|; |z| read off as (|z| + b) - b would lose its digits."""
+    z, b, phase = size * torch.tensor([[[0.6 + 0.8j]]], dtype=torch.complex128), 0.5, 0.6 + 0.8j
+    expected = phase * (0 + 1j * (size + b) / size)  # for a gradient of 1 across the phase
+    for dtype, tolerance in ((torch.complex64, 3e-7), (torch.complex128, 1e-15)):
+        x = z.to(dtype).requires_grad_()
+        zeros = torch.zeros(1, 1, dtype=dtype)
+        out, _ = recurrence.simple(x, zeros, torch.tensor([b], dtype=x.real.dtype), zeros)
+        out.backward(torch.tensor([[[1j * phase]]], dtype=dtype))
+        assert abs(x.grad.item() - expected) < tolerance * abs(expected)
+
+
 # Sizes at which the kernel changes its ways: several threads, blocks of steps, slabs of the packed matrix, one step.
 LARGE = [
     (250, 5, 48, 3),

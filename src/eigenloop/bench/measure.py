@@ -53,7 +53,7 @@ def seconds(call: Callable[[], object]) -> float:
     return (time.perf_counter() - start) / calls
 
 
-def with_threads(count: int, call: Callable[[], None]) -> Callable[[], None]:
+def with_threads(count: int, call: Callable[[], object]) -> Callable[[], None]:
     """Make a call that runs with so many torch threads."""
 
     def run() -> None:
@@ -80,7 +80,7 @@ def measure(row: Row, rounds: int, busy: bool) -> Result:
     if every > 1:
         contenders["eager"] = problem.eager
         contenders["torch"] = problem.torch
-    times = _interleaved(contenders, rounds)
+    times = interleaved(contenders, rounds)
     memory = [peak_megabytes(step) for step in (problem.ours, problem.torch)]
     result = Result(
         row,
@@ -93,12 +93,13 @@ def measure(row: Row, rounds: int, busy: bool) -> Result:
     )
     if busy:
         with busy_cores():
-            shared = _interleaved({"ours": problem.ours, "torch 1": with_threads(1, problem.torch)}, rounds)
+            shared = interleaved({"ours": problem.ours, "torch 1": with_threads(1, problem.torch)}, rounds)
         result.busy, result.torch_busy = shared["ours"], shared["torch 1"]
     return result
 
 
-def _interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
+    """Return the median seconds of each, measured in turn."""
     for call in contenders.values():
         call()  # the first call builds buffers, threads and pages
     times: dict[str, list[float]] = {name: [] for name in contenders}

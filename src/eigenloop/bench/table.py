@@ -7,21 +7,21 @@ from collections.abc import Sequence
 
 import torch
 
+from eigenloop.bench.inference import INFERENCE_ROWS, InferenceResult, measure_inference
 from eigenloop.bench.latency import latencies
 from eigenloop.bench.measure import Result, measure
 from eigenloop.bench.rows import ROWS
 from eigenloop.recurrence import kernel
 
 _COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (goal)", "of floor", "MB ours / torch")
+_INFERENCE_COLUMNS = ("layer, T, B, n, m", "ours ms", "x torch.nn", "x onnxruntime", "of floor (80%)")
 _LATENCIES = {"stream": "el.Stream", "ours": "layer, cached", "layer": "torch.nn layer", "cell": "torch.nn cell"}
 
 
 def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> None:
     """Measure and print the rows, or those of certain numbers from 1, and the latencies of single steps."""
-    loaded = kernel.library()
     if not as_json:
-        which = "reference path" if loaded is None else f"kernel: {loaded.variant}"
-        print(f"training step (forward + backward, loss on h_n), {torch.get_num_threads()} threads, {which}")
+        print(f"training step (forward + backward, loss on h_n), {_machinery()}")
         print(_line((*_COLUMNS, "busy: x alone") if busy else _COLUMNS))
     for number, row in enumerate(ROWS, 1):
         if not only or number in only:
@@ -29,6 +29,33 @@ def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> 
             print(json.dumps(result.as_dict()) if as_json else _line(_cells(result)), flush=True)
     if not only:
         _print_latencies(as_json)
+
+
+def print_inference(rounds: int, as_json: bool) -> None:
+    """Measure and print a whole sequence without gradient."""
+    if not as_json:
+        print(f"whole sequences without gradient, {_machinery()}")
+        print(_line(_INFERENCE_COLUMNS))
+    for row in INFERENCE_ROWS:
+        result = measure_inference(row, rounds)
+        print(json.dumps(result.as_dict()) if as_json else _line(_inference_cells(result)), flush=True)
+
+
+def _machinery() -> str:
+    loaded = kernel.library()
+    which = "reference path" if loaded is None else f"kernel: {loaded.variant}"
+    return f"{torch.get_num_threads()} threads, {which}"
+
+
+def _inference_cells(result: InferenceResult) -> tuple[str, ...]:
+    onnxruntime = "not installed" if result.onnxruntime is None else f"{result.onnxruntime / result.ours:.1f}"
+    return (
+        str(result.row),
+        f"{result.ours * 1e3:.1f}",
+        f"{result.torch / result.ours:.1f}",
+        onnxruntime,
+        f"{result.floor / result.ours:.0%}",
+    )
 
 
 def _cells(result: Result) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from eigenloop.bench.rows import ROWS
-from eigenloop.bench.table import print_table
+from eigenloop.bench.table import print_inference, print_table
 from eigenloop.training.errors import ConfigError
 
 
@@ -15,6 +15,10 @@ def bench(
     rounds: Annotated[int, typer.Option(min=1, help="How often each contender runs; medians are shown.")] = 5,
     only: Annotated[list[int] | None, typer.Option(help="A row to measure, counted from 1; may be repeated.")] = None,
     busy: Annotated[bool, typer.Option("--busy", help="Measure again while another process uses every core.")] = False,
+    inference: Annotated[
+        bool,
+        typer.Option("--inference", help="Time whole sequences without gradient, beside torch.nn and onnxruntime."),
+    ] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object a row.")] = False,
 ) -> None:
     """Time a training step beside torch.nn, an eager loop and the arithmetic alone.
@@ -24,4 +28,9 @@ def bench(
     for number in only or ():
         if not 1 <= number <= len(ROWS):
             raise ConfigError(f"--only takes rows 1 to {len(ROWS)}, got {number}")
+    if inference:
+        if only or busy:
+            raise ConfigError("--inference has rows of its own: leave out --only and --busy")
+        print_inference(rounds, json)
+        return
     print_table(rounds, only or (), busy, json)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from eigenloop import dtypes
-from eigenloop.recurrence.fused_simple import fused_simple
+from eigenloop.recurrence.fused_simple import PAIRS, fused_simple
 
 
 def fused_complex(
@@ -38,7 +38,7 @@ def fused_complex(
         None if threshold is None else threshold.to(dtypes.real(W.dtype)),
         _pairs(h0, W.dtype),
         lengths,
-        "complex modrelu" if activation == "modrelu" else activation,
+        PAIRS if activation == "modrelu" else activation,
         reverse,
         0.0,
     )

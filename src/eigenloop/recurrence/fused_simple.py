@@ -3,6 +3,9 @@
 Unlike the reference it takes the input before the product with U: the kernel multiplies a few steps at a time while
 they are in cache, and collects the gradients of U and W the same way, so that neither U x nor its gradient ever
 stands in memory as a whole. Without a U the input is taken as multiplied.
+
+The backward pass reads f'(z) off the states. modReLU of pairs needs |z| besides, (T, B, n / 2), which is kept where a
+backward pass is to come.
 """
 
 from __future__ import annotations
@@ -15,6 +18,9 @@ from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
+
+#: modReLU of n / 2 pairs (`fused_complex`).
+PAIRS = "complex modrelu"
 
 
 def fused_simple(
@@ -39,7 +45,7 @@ def fused_simple(
         threshold: modReLU's b: (n,), None for every other activation; (n / 2,) for pairs.
         h0: (B, n).
         lengths: (B,) int64 or None.
-        activation: a key of `ACTIVATIONS`, or ``"complex modrelu"``, modReLU of n / 2 pairs (`fused_complex`).
+        activation: a key of `ACTIVATIONS`, or `PAIRS`.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
 
@@ -49,7 +55,7 @@ def fused_simple(
     tensors = (x, input_weight, W, shift, threshold, h0, lengths)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
     run = _fused_simple if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n = run(x, input_weight, W, shift, threshold, h0, lengths, activation, reverse, negative_slope)
+    out, h_n, _ = run(*tensors, activation, reverse, negative_slope, needs_grad and activation == PAIRS)
     return out, h_n
 
 
@@ -64,7 +70,9 @@ def _run_forward(
     activation: str,
     reverse: bool,
     negative_slope: float,
-) -> tuple[Tensor, Tensor]:
+    keep: bool,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return states, final state and |z| of the pairs (empty unless it is to be kept)."""
     T, B, m = x.shape
     n = W.shape[0]
     kernel.check(
@@ -77,6 +85,7 @@ def _run_forward(
         h0=(h0, (B, n)),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
+    moduli = buffers.recycled((T, B, n // 2) if keep else (0,), W.dtype)
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
@@ -89,8 +98,9 @@ def _run_forward(
         (activation, reverse, negative_slope),
         out,
         h_n,
+        moduli if keep else None,
     )
-    return out, h_n
+    return out, h_n, moduli
 
 
 _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, mutates_args=())
@@ -99,14 +109,17 @@ _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, muta
 @_forward.register_fake
 def _forward_fake(
     x: Tensor, input_weight: Any, W: Tensor, shift: Any, threshold: Any, h0: Tensor, *rest: Any
-) -> tuple[Tensor, Tensor]:
-    return x.new_empty((*x.shape[:2], W.shape[0])), h0.new_empty(h0.shape)
+) -> tuple[Tensor, Tensor, Tensor]:
+    *_, keep = rest
+    T, B, n = *x.shape[:2], W.shape[0]
+    return x.new_empty((T, B, n)), h0.new_empty(h0.shape), x.new_empty((T, B, n // 2) if keep else (0,))
 
 
 def _run_backward(
     grad_out: Tensor | None,
     grad_h_n: Tensor | None,
     out: Tensor,
+    moduli: Tensor,
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
@@ -132,6 +145,7 @@ def _run_backward(
         (activation, reverse, negative_slope),
         out,
         None,
+        moduli if activation == PAIRS else None,
         None if grad_out is None else kernel.rows(grad_out),
         kernel.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
@@ -140,7 +154,7 @@ def _run_backward(
 
 
 def _threshold_shape(n: int, activation: str) -> tuple[int]:
-    return (n // 2 if activation == "complex modrelu" else n,)
+    return (n // 2 if activation == PAIRS else n,)
 
 
 def _empty_grads(
@@ -160,6 +174,7 @@ def _backward_fake(
     grad_out: Any,
     grad_h_n: Any,
     out: Tensor,
+    moduli: Tensor,
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
@@ -174,25 +189,25 @@ def _backward_fake(
     return _empty_grads(x, input_weight, W, h0, activation, wanted)
 
 
-def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    *tensors, ctx.activation, ctx.reverse, ctx.slope = inputs
+def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
+    *tensors, ctx.activation, ctx.reverse, ctx.slope, _ = inputs
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(keep_states(ctx, output[0]), *tensors)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], *tensors)
 
 
 def _pull_back(
-    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None
+    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None, grad_moduli: None
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
-        return (None,) * 10
+        return (None,) * 11
     wanted = list(ctx.needs_input_grad[:6])
     options = (ctx.activation, ctx.reverse, ctx.slope)
-    saved, *tensors = ctx.saved_tensors
-    inputs: tuple[Any, ...] = (*tensors, *options)
+    saved, moduli, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, *options, False)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
     x, U, W, _, threshold, h0, lengths = tensors
-    grads = run_backward(grad_out, grad_h_n, out, x, U, W, threshold, h0, lengths, *options, wanted)
-    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
+    grads = run_backward(grad_out, grad_h_n, out, moduli, x, U, W, threshold, h0, lengths, *options, wanted)
+    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 5)
 
 
 _fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

@@ -31,7 +31,7 @@ VARIANTS = ("portable", "avx2", "avx512")
 _ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
-_SIMPLE = struct.Struct("=7qd21q")
+_SIMPLE = struct.Struct("=7qd22q")
 _GATED = struct.Struct("=7qd27q")
 _LSTM = struct.Struct("=7qd27q")
 #: Steps between two cells of an LSTM that are kept, as in csrc/kernel.h.
@@ -216,12 +216,13 @@ def run_simple(
     options: tuple[str, bool, float],
     out: Tensor,
     h_n: Tensor | None,
+    moduli: Tensor | None,
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
     grads: tuple[Tensor | None, ...] = (None,) * 6,
 ) -> None:
     """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, h0, lengths, out, h_n)
+    arrays = (U, W, shift, threshold, h0, lengths, out, h_n, moduli)
     call = _SIMPLE.pack(
         *_head(x, U, W.shape[0], *options),
         x.data_ptr(),
