@@ -157,6 +157,14 @@ def test_torch_baselines_take_lengths(name: str) -> None:
     assert relative(layer(x[:1])[0], theirs(x[:1])[0]) < 1e-6
 
 
+@pytest.mark.parametrize(("name", "gate"), [("lstm", "input"), ("gru", "reset")])
+def test_constrained_gates_and_inputs_start_from_draws_of_their_own(name: str, gate: str) -> None:
+    torch.manual_seed(0)
+    weight = el.build(name, 2, 4, constrained=(gate,)).weight_ih_l0
+    torch.manual_seed(0)  # the first draws are the matrix's
+    assert not torch.equal(weight, torch.empty_like(weight).uniform_(-0.5, 0.5))
+
+
 @pytest.mark.parametrize("name", ["scornn", "lstm", "gru"])
 @pytest.mark.parametrize("bidirectional", [False, True])
 def test_last_reads_the_final_state(name: str, bidirectional: bool) -> None:

@@ -1,88 +1,21 @@
 """Running an experiment: what is done is skipped, what was cut goes on, what came of it is written down."""
 
-import fcntl
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
+from tiny_experiment import TINY, Watcher, experiment
 
-from eigenloop import numerics
 from eigenloop.cli import main
-from eigenloop.experiments import Experiment, Planned, Record, collect, planned, records, reproduce
+from eigenloop.experiments import Experiment, Planned, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
-from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config, resume, train
-from eigenloop.training.reporter import Silent
-from eigenloop.training.runs import numerics_of_run
-
-TINY = {
-    "task": {"name": "copying", "delay": 3, "valid_size": 8, "test_size": 8},
-    "training": {"batch_size": 4, "eval_every": 2, "log_every": 1},
-}
-
-
-def experiment(**changes: object) -> Experiment:
-    """Two rows, two seeds at hour, and a row of its own length at full."""
-    content = {
-        "name": "made-up",
-        "paper": "nnRNN",
-        "item": "Table 0",
-        "title": "made up",
-        "settings": TINY,
-        "budgets": {
-            "smoke": {"settings": {"training": {"steps": 2}}},
-            "hour": {"settings": {"training": {"steps": 6}}, "seeds": [0, 1]},
-            "full": {"settings": {"training": {"steps": 8}}},
-        },
-        "rows": {
-            "scornn": {
-                "label": "scoRNN",
-                "published": 0.1,
-                "settings": {"model": {"name": "scornn", "hidden_size": 6}},
-            },
-            "lstm": {
-                "label": "LSTM",
-                "said": "fails",
-                "settings": {"model": {"name": "lstm", "hidden_size": 5}, "optimizer": {"lr": 0.01}},
-                "budgets": {"full": {"settings": {"training": {"steps": 4}}, "seeds": [7]}},
-            },
-        },
-    }
-    return Experiment(**{**content, **changes})
-
-
-class Watcher:
-    """Remembers what it was told."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, str]] = []
-        self.problems: list[str] = []
-
-    def skipped(self, run: Planned, record: Record) -> None:
-        self.events.append(("skipped", run.label))
-
-    def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
-        self.events.append(("stale, again" if again else "stale", run.label))
-        self.problems += revisions
-
-    def set_aside(self, run: Planned, folder: Path) -> None:
-        self.events.append(("set aside", folder.name))
-
-    def started(self, run: Planned, resumed: bool) -> None:
-        self.events.append(("resumed" if resumed else "started", run.label))
-
-    def waiting(self, running: Mapping[str, Path]) -> None:
-        assert len(running) <= 2
-
-    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
-        self.events.append(("finished" if record else "failed", run.label))
-        self.problems += [problem] if problem else []
+from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
 
 
 def test_the_plan() -> None:
@@ -181,79 +114,6 @@ def test_another_measure_is_taken_from_the_run_that_is_there(tmp_path: Path) -> 
         (record,) = records.read(tmp_path / "results", "made-up", "lstm")
         assert record.measure == measure
     assert record.value == pytest.approx(min(loss for _, loss in record.train_curve if loss is not None), rel=1e-4)
-
-
-def test_other_settings_are_another_run(tmp_path: Path) -> None:
-    results, work = tmp_path / "results", tmp_path / "work"
-    assert reproduce(planned(experiment(), "smoke", ["lstm"]), results, work, Watcher(), jobs=0)
-    longer = experiment(budgets={name: {"settings": {"training": {"steps": 3}}} for name in ("smoke", "hour", "full")})
-    runs = planned(longer, "smoke", ["lstm"])
-    with (folder_of(runs[0], work) / ".lock").open("w") as held:  # as if another process were training there
-        fcntl.flock(held, fcntl.LOCK_EX)
-        for jobs in (0, 1):  # the rows after it are run nevertheless
-            watcher = Watcher()
-            both = [*runs, *planned(longer, "smoke", ["scornn"])]
-            assert not reproduce(both, tmp_path / f"results-{jobs}", work, watcher, jobs=jobs)
-            assert watcher.events[0] == ("failed", "made-up/lstm-smoke-0")
-            assert watcher.events[-1] == ("finished", "made-up/scornn-smoke-0")
-            assert "another process" in watcher.problems[0]
-    watcher = Watcher()
-    assert reproduce(runs, results, work, watcher, jobs=0)
-    assert [kind for kind, _ in watcher.events] == ["set aside", "started", "finished"]
-    (record,) = records.read(results, "made-up", "lstm")
-    assert record.steps == 3
-    assert load_run(work / "made-up" / "lstm-smoke-0-old")[1].training.steps == 2
-
-
-@pytest.mark.parametrize("jobs", [0, 1])
-def test_a_result_of_an_older_arithmetic_is_told_and_run_again_on_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
-) -> None:
-    results, work = tmp_path / "results", tmp_path / "work"
-    runs = planned(experiment(), "smoke")
-    assert reproduce(runs, results, work, Watcher(), jobs=jobs)
-    (before,) = records.read(results, "made-up", "scornn")
-    assert before.numerics["ScaledCayley"] == 1
-    monkeypatch.setitem(numerics.REVISIONS, "ScaledCayley", ("the inverse was wrong",))
-    monkeypatch.setattr("eigenloop.training.numerics._known", {})
-
-    watcher = Watcher()
-    assert reproduce(runs, results, work, watcher, jobs=jobs)
-    assert watcher.events == [("stale", "made-up/scornn-smoke-0"), ("skipped", "made-up/lstm-smoke-0")]
-    assert watcher.problems == ["ScaledCayley: the inverse was wrong"]
-
-    if jobs:
-        return  # the trainings are other processes, in which nothing was revised
-    watcher = Watcher()
-    assert reproduce(runs, results, work, watcher, jobs=0, rerun_stale=True)
-    assert [kind for kind, _ in watcher.events] == ["stale, again", "skipped", "set aside", "started", "finished"]
-    (after,) = records.read(results, "made-up", "scornn")
-    assert after.numerics["ScaledCayley"] == 2
-    assert after.value == before.value  # nothing was really revised
-    watcher = Watcher()
-    assert reproduce(runs, results, work, watcher, jobs=0, rerun_stale=True)
-    assert {kind for kind, _ in watcher.events} == {"skipped"}
-
-
-def test_a_run_of_an_older_arithmetic_goes_on_with_a_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Listener(Silent):
-        def __init__(self) -> None:
-            self.said: list[str] = []
-
-        def notice(self, text: str) -> None:
-            self.said.append(text)
-
-    (run,) = planned(experiment(), "smoke", ["scornn"])
-    train(run.config(), tmp_path / "run")
-    for part, said in (("Schur", 0), ("ScaledCayley", 1)):
-        monkeypatch.setitem(numerics.REVISIONS, part, ("the inverse was wrong",))
-        listener = Listener()
-        resume(tmp_path / "run", {"training": {"steps": 3 + said}}, listener)
-        assert sum("ScaledCayley: the inverse was wrong" in text for text in listener.said) == said
-    # What was begun with the older one does not become a result of the newer one by going on.
-    assert numerics_of_run(tmp_path / "run")["ScaledCayley"] == 1
-    (tmp_path / "run" / "summary.json").unlink()
-    assert numerics_of_run(tmp_path / "run")["ScaledCayley"] == 1
 
 
 def test_what_fails_is_said_and_the_rest_goes_on(tmp_path: Path) -> None:

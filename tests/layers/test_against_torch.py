@@ -201,6 +201,20 @@ def test_assigning_a_dict_takes_over_its_dtype() -> None:
     assert relative(ours(x)[0], theirs(x)[0]) < 1e-12
 
 
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+def test_a_dict_can_be_assigned_to_a_layer_without_memory(kind: str) -> None:
+    options = {"RNN": {"nonlinearity": "tanh", "recurrent": "free"}, "GRU": {"constrained": ()}, "LSTM": {}}[kind]
+    ours = getattr(el, kind)(3, 8, 2, device="meta", **options)
+    theirs = getattr(torch.nn, kind)(3, 8, 2)
+    ours.load_state_dict(theirs.state_dict(), assign=True)
+    x = torch.randn(4, 2, 3)
+    assert relative(ours(x)[0], theirs(x)[0]) < 1e-6
+    if kind == "LSTM":
+        constrained = el.LSTM(3, 8, 2, device="meta", constrained=("cell",))
+        with pytest.raises(RuntimeError, match="on the meta device"):
+            constrained.load_state_dict(theirs.state_dict(), assign=True)
+
+
 def test_two_matrices_for_one_cell_are_reported() -> None:
     ours = el.RNN(3, 8, nonlinearity="tanh", recurrent="free")
     with pytest.raises(RuntimeError, match=r"Unexpected key.*weight_hh_l0"):

@@ -1,5 +1,8 @@
 """el.Stream against the layer run over the whole sequence."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from comparing import relative
@@ -79,7 +82,25 @@ def test_inside_inference_mode_and_with_gradients() -> None:
     assert torch.equal(inside, outside)
 
 
+@pytest.mark.parametrize("name", ["rnn", "two lstms", "complex"])
+def test_a_copy_goes_on_by_itself(name: str) -> None:
+    stream = el.Stream(LAYERS[name](), batch_size=2)
+    first, second = torch.randn(2, 2, 3)
+    stream(first)
+    copies = copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))
+    expected = stream(second)
+    for one in copies:
+        assert torch.equal(one(second), expected)
+    assert not torch.equal(copies[0](first), expected)
+    for ours, theirs in zip(tensors_of(copies[1].state), tensors_of(stream.state), strict=True):
+        assert torch.equal(ours, theirs)
+
+
 def test_refusals() -> None:
+    other = torch.nn.Module()
+    other.rnn = el.RNN(3, 4)
+    with pytest.raises(TypeError, match="got Module"):
+        el.Stream(other)
     with pytest.raises(TypeError, match=r"el\.LSTM or el\.Model, got GRU"):
         el.Stream(torch.nn.GRU(3, 4))
     with pytest.raises(ValueError, match="whole sequence"):

@@ -21,7 +21,7 @@ from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, atomic, resume, train
 from eigenloop.training.config import reads_files, with_data_dir
 from eigenloop.training.run_folder import RunFolder
-from eigenloop.training.runs import numerics_of_run
+from eigenloop.training.runs import can_go_on, numerics_of_run
 from eigenloop.training.signals import Interruption
 
 #: How long a training that is asked to stop may take to save itself.
@@ -183,13 +183,20 @@ def _for_task(run: Planned, data_dir: Path | None) -> Path | None:
 
 
 def _place(run: Planned, work: Path, watcher: Watcher) -> tuple[Path, bool]:
-    """Return a run's folder, and whether it was begun; one of other settings or older arithmetic is renamed."""
+    """Return a run's folder, and whether it was begun; one that cannot become this run's result is renamed."""
     folder = folder_of(run, work)
     begun = (folder / "config.yaml").is_file()
-    if begun and (not _same_settings(run, folder) or revised_since(numerics_of_run(folder), run.numerics())):
+    if begun and not _usable(run, folder):
         watcher.set_aside(run, RunFolder(folder).set_aside())
         begun = False
     return folder, begun
+
+
+def _usable(run: Planned, folder: Path) -> bool:
+    """Whether a folder's run has these settings and this arithmetic, and can go on."""
+    return (
+        _same_settings(run, folder) and not revised_since(numerics_of_run(folder), run.numerics()) and can_go_on(folder)
+    )
 
 
 def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:

@@ -323,7 +323,7 @@ class RecurrentLayer(nn.Module):
             try:
                 found = copy.deepcopy(getattr(self, f"recurrent{cell}"))
                 if local_metadata.get("assign_to_params_buffers") and isinstance(weight, Tensor):
-                    found = found.to(weight.device, weight.dtype)
+                    found = _taken_to(found, weight)
                 self._assign_weight_hh(found, weight)
             except (ValueError, TypeError) as error:
                 error_msgs.append(f"{prefix}weight_hh{cell}: {error}")
@@ -351,6 +351,18 @@ class RecurrentLayer(nn.Module):
             shown.append(f"num_layers={self.num_layers}")
         shown += [f"{k}={getattr(self, k)!r}" for k, v in defaults.items() if getattr(self, k) != v]
         return ", ".join(shown)
+
+
+def _taken_to(matrices: nn.Module, weight: Tensor) -> nn.Module:
+    """Bring matrices to the device and dtype of a weight that they are to build; from the meta device too."""
+    if not weight.is_meta and any(parameter.is_meta for parameter in matrices.parameters()):
+        if any(True for _ in matrices.buffers()):
+            raise ValueError(
+                "the constrained matrix of this layer is on the meta device, where it has no values, and torch's dict "
+                "holds only some of them: build the layer on the CPU, or load a state_dict of its own"
+            )
+        matrices = matrices.to_empty(device=weight.device)
+    return matrices.to(weight.device, weight.dtype)
 
 
 def _autocast(device: torch.device) -> bool:

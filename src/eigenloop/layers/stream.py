@@ -18,7 +18,8 @@ class Stream:
 
     The weights are those that the network has now: W is built once, the first step is recorded, and every other step
     makes the same call into the kernel on the same memory. Later changes of the network are not seen. Where the
-    kernel does not run (a complex state, another device) the steps take the layer's own path.
+    kernel does not run (another device or precision) the steps take the layer's own path. A copy of a stream, or one
+    that comes out of a file, goes on by itself from the state that it was made in.
 
     Args:
         network: an `el.RNN`, `el.GRU` or `el.LSTM` in one direction, any number of layers, or an `el.Model` of one,
@@ -36,7 +37,8 @@ class Stream:
 
     def __init__(self, network: nn.Module, batch_size: int = 1) -> None:
         given = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
-        if not isinstance(given, RecurrentLayer):
+        reads = given is network or hasattr(network, "readout_weight")  # a Model, which is made of layers
+        if not isinstance(given, RecurrentLayer) or not reads:
             raise TypeError(f"Stream takes an el.RNN, el.GRU, el.LSTM or el.Model, got {type(network).__name__}")
         if given.bidirectional:
             raise ValueError("a bidirectional layer needs the whole sequence before its first output: call it instead")
@@ -63,6 +65,11 @@ class Stream:
             self._out, self._finals = self._run()
         if len(self._calls) != layer.num_layers:
             self._calls = []
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The recorded calls hold addresses of this stream's memory: a copy records its own.
+        network = self._layer if self._model is None else self._model
+        return _restored, (network, self._shape[0], self.state)
 
     @torch.no_grad()
     def _run(self) -> tuple[Tensor, list[Carried]]:
@@ -105,3 +112,10 @@ class Stream:
         for state, given in zip(self._states, initial, strict=True):
             for kept, value in zip(state, given, strict=True):
                 kept.copy_(value)
+
+
+def _restored(network: nn.Module, batch_size: int, state: Any) -> Stream:
+    """Make a stream that goes on from a state."""
+    stream = Stream(network, batch_size)
+    stream.reset(state)
+    return stream

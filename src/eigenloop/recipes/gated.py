@@ -118,9 +118,11 @@ L = TypeVar("L", bound=GatedLayer)
 def _unstarted(
     kind: Callable[..., L], input_size: int, hidden_size: Size, generator: Generator, layer: dict[str, Any]
 ) -> L:
-    """Make a layer whose own draws do not count, except those of constrained gates."""
+    """Make a layer whose own draws do not count, except where gates are constrained."""
+    if layer.get("constrained"):
+        return kind(input_size, hidden_size, generator=generator, **layer)
     with torch.random.fork_rng(devices=[]):
-        return kind(input_size, hidden_size, generator=generator if layer.get("constrained") else None, **layer)
+        return kind(input_size, hidden_size, **layer)
 
 
 @torch.no_grad()

@@ -167,7 +167,7 @@ def _run_backward(
         kernel.packed(input_weight),
         W.contiguous(),
         None,
-        threshold,
+        kernel.packed(threshold),
         None,
         h0.contiguous(),
         kernel.whole(lengths, x.shape[1]),

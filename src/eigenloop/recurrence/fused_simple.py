@@ -139,7 +139,7 @@ def _run_backward(
         kernel.packed(input_weight),
         W.contiguous(),
         None,
-        threshold,
+        kernel.packed(threshold),
         h0.contiguous(),
         kernel.whole(lengths, x.shape[1]),
         (activation, reverse, negative_slope),

@@ -82,6 +82,12 @@ def library() -> Library | None:
     return None if _reference else _loaded[0]
 
 
+@torch.compiler.assume_constant_result
+def _loads() -> bool:
+    """Whether there is a kernel. torch.compile calls this and does not look inside: it cannot trace a first use."""
+    return library() is not None
+
+
 def _load(choice: str) -> Library | None:
     if choice == "reference":
         return None
@@ -137,7 +143,8 @@ def serves(W: Tensor) -> bool:
     return (
         W.dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)
         and W.device.type == "cpu"
-        and library() is not None
+        and not _reference
+        and _loads()
         and not torch._C._are_functorch_transforms_active()
     )
 

@@ -29,6 +29,11 @@ class Checkpoint:
     weights: dict[str, Tensor]
     state: dict[str, Any]
 
+    @property
+    def of_torchs_layers(self) -> bool:
+        """Whether it is from when models lstm and gru were torch's own layers, whose optimizer had other parameters."""
+        return any(name.startswith("rnn.weight_hh") for name in self.weights)
+
 
 def folder_of(checkpoints: Path, step: int) -> Path:
     """Return where the checkpoint of a step stands."""

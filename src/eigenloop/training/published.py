@@ -273,7 +273,7 @@ def _fitting(model: str, published: dict[str, Any], given: Mapping[str, Any]) ->
         network["hidden_size"] = size = size[-1]
     if size != published.get("hidden_size"):
         network = {key: value for key, value in network.items() if key not in _PARTS_OF_SIZE}
-    if isinstance(size, list) and model in ("lstm", "gru"):  # torch's own have one size for all layers
+    if isinstance(size, list) and model in ("lstm", "gru"):  # one size for all layers, as torch's
         network |= {"hidden_size": size[0], "num_layers": len(size)}
     elif not isinstance(size, list) and "num_layers" not in given:
         network = {key: value for key, value in network.items() if key not in _BETWEEN_LAYERS}

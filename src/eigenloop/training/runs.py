@@ -161,11 +161,23 @@ def numerics_of_run(folder: Path | str) -> dict[str, int]:
     summary = RunFolder(path).read_json("summary.json")
     if isinstance(summary, dict) and "numerics" in summary:
         return dict(summary["numerics"])
+    found = _newest(path)
+    return {} if found is None else dict(found.state["progress"].get("numerics", {}))
+
+
+def can_go_on(folder: Path | str) -> bool:
+    """Whether `resume` takes the newest checkpoint of a run as it is, where there is one."""
+    found = _newest(Path(folder))
+    return found is None or not found.of_torchs_layers
+
+
+def _newest(path: Path) -> checkpoint.Checkpoint | None:
+    """Read the newest checkpoint of a run; None if there is none that is whole."""
     try:
         found = checkpoint.newest(path / "checkpoints")
     except checkpoint.DamagedError:
-        return {}
-    return {} if found is None else dict(found[1].state["progress"].get("numerics", {}))
+        return None
+    return None if found is None else found[1]
 
 
 def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:

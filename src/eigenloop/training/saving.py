@@ -113,7 +113,7 @@ class Saver:
 
     def _load(self, step: int, kept: checkpoint.Checkpoint) -> None:
         """Load weights and optimizer; the rates are those of the configuration, which may be lowered."""
-        if any(name.startswith("rnn.weight_hh") for name in kept.weights):
+        if kept.of_torchs_layers:
             raise RunError(
                 f"the run in {self.folder.path} was begun when models lstm and gru were torch's own layers, and its "
                 "optimizer's state does not fit theirs now: start it anew with another --out (eigenloop eval and "
