@@ -130,10 +130,10 @@ def test_operators_are_well_formed(cut: bool) -> None:
     )
     if kernel.library() is not None:
         x, U = torch.randn(3, 2, 5), torch.randn(4, 5, requires_grad=True)
-        torch.library.opcheck(
-            torch.ops.eigenloop.fused_simple.default,
-            (x, U, v["W"], None, v["bias"], v["h0"], lengths, "modrelu", False, 0.01),
-        )
+        for activation, keep, units in (("modrelu", False, 4), ("complex modrelu", True, 2)):
+            bias = v["bias"].detach()[:units].requires_grad_()
+            arguments = (x, U, v["W"], None, bias, v["h0"], lengths, activation, False, 0.01, keep)
+            torch.library.opcheck(torch.ops.eigenloop.fused_simple.default, arguments)
     v = draw(3, 2, 4, 3, dtype=torch.float32)
     options = ("modrelu", "before", "write", True, 0.01)
     torch.library.opcheck(
