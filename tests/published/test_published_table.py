@@ -99,6 +99,22 @@ def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
     assert wording.ours(line) == "0.100"
 
 
+def test_a_run_that_was_not_tested_says_of_which_split_its_value_is(tmp_path: Path) -> None:
+    """Nor does it hide a number that was tested, or count as one."""
+    rows = {"row": made_up.ROWS["gru"]}
+    made = made_up.experiment(rows=rows, measure="test")
+    cut = record(None, budget="full", complete=False, status="stopped", curve=[(10, 0.3), (20, 0.25), (30, 0.26)])
+    line = made_up.sheet(tmp_path, made, row=cut).line("row")
+    assert wording.ours(line) == "0.250 on the validation split, not tested yet"
+    assert (line.ratio, line.standing) == (None, None)
+    line = made_up.sheet(tmp_path, made, row=record(0.2)).line("row")
+    assert wording.ours(line) == "0.200"
+    images = {"task": {"name": "pmnist", "split": "60k"}}
+    made = made_up.experiment("images", rows=rows, measure="test", settings=images)
+    line = made_up.sheet(tmp_path, made, row=cut).line("row")
+    assert wording.ours(line) == "0.250 on the test split, not tested yet"
+
+
 def test_lengths(tmp_path: Path) -> None:
     assert wording.length(made_up.line(tmp_path / "1", record(1.0)).outcome) == "4,000 of 20,000 steps"
     assert wording.length(made_up.line(tmp_path / "2", record(1.0, budget="full")).outcome) == "20,000 steps"

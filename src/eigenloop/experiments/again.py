@@ -12,8 +12,8 @@ from eigenloop.training import RunError, evaluate, load_run
 from eigenloop.training.network import build_network
 
 
-def measured_again(run: Planned, folder: Path, split: str) -> dict[str, float]:
-    """Return the metrics on a part of the task, of the best network of a folder built with the settings of `run`.
+def measured_again(run: Planned, folder: Path) -> dict[str, float]:
+    """Return the metrics on the test split, of the best network of a folder built with the settings of `run`.
 
     One thread does it, since trainings may be under way beside it.
     """
@@ -30,6 +30,6 @@ def measured_again(run: Planned, folder: Path, split: str) -> dict[str, float]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return evaluate(net, config.task, split, config.training.eval_batch_size or config.training.batch_size)
+        return evaluate(net, config.task, "test", config.training.eval_batch_size or config.training.batch_size)
     finally:
         torch.set_num_threads(threads)

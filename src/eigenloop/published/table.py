@@ -30,8 +30,10 @@ class Line(RowOf):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What is shown: that of the largest budget."""
-        return next((self.outcomes[budget] for budget in COUNTING if budget in self.outcomes), None)
+        """What is shown: that of the largest budget with a number, or that diverged."""
+        found = [self.outcomes[budget] for budget in COUNTING if budget in self.outcomes]
+        told = [outcome for outcome in found if outcome.mean is not None or outcome.status == "diverged"]
+        return next(iter(told or found), None)
 
     @property
     def filled(self) -> bool:

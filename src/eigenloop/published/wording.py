@@ -14,13 +14,14 @@ MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"
 _VERDICTS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided yet"}
 MEASURES = {
-    "test": "on the test part, with the network that was best on the validation part",
-    "best": "on the validation part, at its best",
-    "final": "on the validation part, at the end",
+    "test": "on the test split, with the network that was best on the validation split",
+    "best": "on the validation split, at its best",
+    "final": "on the validation split, at the end",
     "lowest-train": "on training batches, averaged between two lines of metrics, at its lowest",
     "final-train": "on training batches, averaged between two lines of metrics, at the end",
 }
-_UNCHOSEN = "on the test part at the end, since there is no validation part to choose by"
+_UNCHOSEN = "on the test split at the end, since there is no validation split to choose by"
+_SPLITS = {"valid": "validation", "test": "test"}
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -90,11 +91,14 @@ def ours(line: Line, outcome: Outcome | None = None) -> str:
 
 
 def _mean(line: Line, outcome: Outcome) -> str:
-    if outcome.mean is None:
-        return MISSING
     # An accuracy is a large number of which the last digits differ.
     digits = max(digits_of(line.published), 3) if line.percent and line.published is not None else 3
-    return with_spread(outcome.mean, outcome.spread, digits) + _unit(line)
+    if outcome.mean is not None:
+        return with_spread(outcome.mean, outcome.spread, digits) + _unit(line)
+    if outcome.along_the_way is None:
+        return MISSING
+    split = _SPLITS[line.plan.splits[0]]
+    return f"{number(outcome.along_the_way, digits)}{_unit(line)} on the {split} split, not tested yet"
 
 
 def _unit(line: Line) -> str:
