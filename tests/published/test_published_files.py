@@ -230,7 +230,7 @@ def test_a_folder_that_is_not_there(
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_the_page_counts_what_holds_and_what_holds_so_far(tmp_path: Path) -> None:
+def test_the_page_counts_the_verdicts(tmp_path: Path) -> None:
     rows = {
         "ours": made_up.ROWS["ours"] | {"claim": {"below_row": "gru"}},
         "gru": made_up.ROWS["gru"] | {"claim": {"below": 3.0}},
@@ -238,4 +238,4 @@ def test_the_page_counts_what_holds_and_what_holds_so_far(tmp_path: Path) -> Non
     }
     made_up.keep(tmp_path, made := made_up.experiment(rows=rows), ours=record(1.0), gru=record(2.0))
     text = " ".join(read(page.render(compare([made], tmp_path))).text.split())
-    assert "1 hold, 1 hold so far, 1 are not decided yet. Not listed: 1 about rows that were not run." in text
+    assert "2 supported, 1 undecided. Not listed: 1 about rows that were not run." in text

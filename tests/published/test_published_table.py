@@ -183,7 +183,7 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
         "98 parameters; in the paper 99.",
         "Other settings than the paper's: task.length 5, in the paper 20.",
     ]
-    assert wording.length(line.outcome) == "4,000 of 20,000 steps, other settings"
+    assert wording.length(line.outcome) == "4,000 of 20,000 steps, smaller task"
     assert line.outcome is not None
     assert not line.outcome.outdated
     old = run.model_copy(update={"config_hash": "f" * 12})
@@ -201,7 +201,7 @@ def test_a_result_of_an_older_arithmetic_is_stale_and_decides_nothing(tmp_path: 
     for numerics, stale in ((now, False), ({}, True)):
         found = made_up.sheet(tmp_path, made, ours=record(1e-6, numerics=numerics), gru=record(1e-3))
         line, (finding,) = found.line("ours"), findings([found])
-        assert finding.verdict == ("undecided" if stale else "yes")
+        assert finding.verdict == ("undecided" if stale else "supported")
         assert wording.length(line.outcome).endswith("stale") == stale
         assert any("--rerun-stale" in remark for remark in wording.remarks(line)) == stale
         assert not wording.length(found.line("gru").outcome).endswith("stale")

@@ -76,7 +76,8 @@ def _claims(found: Sequence[Finding]) -> str:
         for finding in found
         if finding.listed
     ]
-    parts = [_table(("where", "claim", "holds", "ours"), rows)] if rows else []
+    parts = [wording.VERDICTS]
+    parts += [_table(("where", "claim", "verdict", "ours"), rows)] if rows else []
     if rest := wording.unlisted(found):
         parts.append(rest)
     return "\n\n".join(parts)
@@ -84,7 +85,7 @@ def _claims(found: Sequence[Finding]) -> str:
 
 def _verdict(finding: Finding) -> str:
     written = wording.verdict(finding)
-    return written if finding.verdict == "undecided" else f"**{written}**"
+    return f"**{written}**" if finding.verdict in ("yes", "no") else written
 
 
 def _cited(paper: Paper, sheets: Sequence[Sheet]) -> str:

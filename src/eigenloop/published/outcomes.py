@@ -76,8 +76,8 @@ class Outcome:
 
     @property
     def shorter(self) -> bool:
-        """Whether the budget is known to be, or may be, shorter than the paper's training."""
-        if self.budget == "full" or self.progress is None:
+        """Whether training was planned shorter than the paper's, or may have been."""
+        if self.progress is None:
             return False
         planned, paper = self.progress.planned, self.progress.paper
         return planned is None or paper is None or planned < paper
@@ -129,7 +129,7 @@ def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: floa
         diverged=sum(run.status == "diverged" for run in runs),
         unfinished=sum(not run.complete for run in runs),
         total=len(runs),
-        progress=None if status == "computed" else _progress(counting, plan),
+        progress=_progress(counting, plan),
         changed=tuple(changes.values()),
         outdated=any(plan.outdated(run) for run in counting),
         revisions=tuple(dict.fromkeys(revision for run in counting for revision in plan.revisions(run))),
@@ -155,7 +155,13 @@ def _counting(runs: Sequence[Record]) -> tuple[Status, list[Record]]:
     return ("unfinished", healthy) if healthy else ("diverged", list(runs))
 
 
-def _progress(runs: Sequence[Record], plan: Plan) -> Progress:
+def _progress(runs: Sequence[Record], plan: Plan) -> Progress | None:
+    analysis = plan.experiment.analysis
+    if analysis is not None:
+        if analysis.steps is None:
+            return None
+        own = float(analysis.options["steps"])
+        return Progress("steps", (own, own), own, analysis.steps)
     epochs = [run.epochs for run in runs if run.epochs is not None]
     if plan.steps is None and plan.epochs is not None and len(epochs) == len(runs):
         return Progress("epochs", (min(epochs), max(epochs)), _planned_epochs(runs), plan.epochs)

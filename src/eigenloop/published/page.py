@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from typing import get_args
 
 from markupsafe import Markup, escape
 
@@ -14,7 +15,7 @@ from eigenloop import pages
 from eigenloop.analysis.style import COLOURS
 from eigenloop.experiments import Experiment
 from eigenloop.published import curves, wording
-from eigenloop.published.claims import Finding, findings
+from eigenloop.published.claims import Finding, Verdict, findings
 from eigenloop.published.papers import PAPERS, Paper
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report.formatting import duration
@@ -132,8 +133,6 @@ def _name(finding: Finding) -> str:
     return finding.line.experiment.name
 
 
-def _tally(claims: Sequence[Finding]) -> list[tuple[str, int]]:
-    words = {"yes": "hold", "no": "do not hold", "undecided": "are not decided yet"}
-    said = [words[claim.verdict] + (" so far" if claim.provisional else "") for claim in claims]
-    order = [word + tail for word in words.values() for tail in ("", " so far")]
-    return [(word, said.count(word)) for word in order if word in said]
+def _tally(claims: Sequence[Finding]) -> list[tuple[Verdict, int]]:
+    found = [claim.verdict for claim in claims]
+    return [(verdict, found.count(verdict)) for verdict in get_args(Verdict) if verdict in found]

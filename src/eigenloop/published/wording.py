@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
-from eigenloop.published.claims import Finding, Verdict
+from eigenloop.published.claims import Finding, Side
+from eigenloop.published.numerals import digits_of, number, printed, times, with_spread
 from eigenloop.published.outcomes import Outcome, Progress
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report import names
 
 MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"
-_VERDICTS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided yet"}
+#: What the words of a verdict mean; the rules are in `eigenloop.published.claims`.
+VERDICTS = (
+    "A claim is decided, yes or no, by runs on the paper's task, of the paper's length, with its settings and at least "
+    "three seeds. Runs that are shorter, have other settings or fewer seeds only support or contradict it, and the "
+    "verdict names what differs. A difference that is not larger than the spread over seeds leaves it undecided, as "
+    "does a smaller task."
+)
 MEASURES = {
     "test": "on the test split, with the network that was best on the validation split",
     "best": "on the validation split, at its best",
@@ -22,55 +28,6 @@ MEASURES = {
 }
 _UNCHOSEN = "on the test split at the end, since there is no validation split to choose by"
 _SPLITS = {"valid": "validation", "test": "test"}
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits that count.
-
-    >>> number(0.0163), number(1.0224e-5), number(21764.2), number(68.078, 4), number(2.0)
-    ('0.0163', '1.02e-5', '21,764', '68.08', '2.00')
-    """
-    if not math.isfinite(value):
-        return str(value)
-    size = abs(value)
-    if size != 0 and not 1e-3 <= size < 1e7:
-        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        return f"{mantissa}e{int(exponent)}"
-    if size >= 10 ** (digits - 1):
-        return f"{value:,.0f}"
-    shown = f"{value:#.{digits}g}"
-    return shown.rstrip(".")
-
-
-def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
-    """Write a mean and the spread around it with the same decimals.
-
-    >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None)
-    ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00')
-    """
-    written = number(mean, digits)
-    if spread is None:
-        return written
-    mantissa, _, exponent = written.partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    scaled = spread / 10.0 ** int(exponent or 0)
-    pair = f"{mantissa} \N{PLUS-MINUS SIGN} {scaled:.{decimals}f}"
-    return f"({pair})e{exponent}" if exponent else pair
-
-
-def printed(value: float, digits: int | None = None) -> str:
-    """Write a published number with the digits that it has, five at most, or with those that are said to count.
-
-    >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5), printed(1.4, 3)
-    ('1.022e-5', '5.19', '0.16295', '77', '2e-5', '1.40')
-    """
-    return number(value, digits or digits_of(value))
-
-
-def digits_of(value: float) -> int:
-    """Count the digits of a published number that count, one to five."""
-    mantissa = repr(abs(value)).partition("e")[0].replace(".", "").strip("0")
-    return min(max(len(mantissa), 1), 5)
 
 
 def published(line: Line) -> str:
@@ -106,21 +63,9 @@ def _unit(line: Line) -> str:
 
 
 def ratio(line: Line) -> str:
-    """Write ours over theirs; of a row that diverged there is none.
-
-    >>> times(0.84), times(1.0193), times(1.3712), times(127.2), times(4321.0)
-    ('0.84 x', '1.02 x', '1.4 x', '130 x', '4,300 x')
-    """
+    """Write ours over theirs; of a row that diverged there is none."""
     diverged = line.outcome is not None and line.outcome.status == "diverged"
     return MISSING if line.ratio is None or diverged else times(line.ratio)
-
-
-def times(value: float) -> str:
-    """Write a factor with two digits, or three where it is nearly one."""
-    if 0.9 < value < 1.1:
-        return f"{value:#.3g} x"
-    rounded = float(f"{value:.2g}")
-    return (f"{rounded:,.0f}" if rounded >= 10 else number(rounded, 2)) + " x"
 
 
 def budget(outcome: Outcome | None) -> str:
@@ -139,7 +84,9 @@ def length(outcome: Outcome | None) -> str:
         parts.append("unfinished")
     elif outcome.status == "complete" and all(run.status == "solved" for run in outcome.runs):
         parts.append("solved")
-    if outcome.changed:
+    if outcome.other_task:
+        parts.append("smaller task")
+    if len(outcome.changed) > len(outcome.other_task):
         parts.append("other settings")
     if outcome.revisions:
         parts.append("stale")
@@ -174,8 +121,7 @@ def remarks(line: Line) -> list[str]:
     found = []
     if row.said and row.published is not None:
         found.append(f"The paper: {row.said}.")
-    if row.note:
-        found.append(row.note if row.note.endswith((".", "!", "?")) else f"{row.note}.")
+    found += [text if text.endswith((".", "!", "?")) else f"{text}." for text in (row.departs, row.note) if text]
     if row.trained_as is not None:
         found.append(f"The trained network of {line.experiment.rows[row.trained_as].label}, measured again.")
     if outcome is None:
@@ -198,39 +144,57 @@ def remarks(line: Line) -> list[str]:
 
 
 def verdict(finding: Finding) -> str:
-    """Write whether a claim holds; "so far" where training was shorter than the paper's."""
-    return _VERDICTS[finding.verdict] + (", so far" if finding.provisional else "")
+    """Write whether a claim holds, and what keeps it from being decided: "supported: shorter, one seed"."""
+    return finding.verdict + (f": {', '.join(finding.limits)}" if finding.limits else "")
 
 
 def statement(finding: Finding) -> str:
     """Write what is claimed, without its row."""
-    line, claim = finding.line, finding.line.row.claim
-    assert claim is not None
+    line, claim = finding.line, finding.claim
     metric = names.quantity(line.metric)
-    if finding.other is not None:
-        return f"{metric} below that of {finding.other.row.label}"
-    word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
+    if finding.other is None:
+        word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
+        return f"{metric} {word} {_bound(line, value)}"
+    other = finding.other.row.label
+    if claim.reaches is not None:
+        when = "no later than" if claim.matches else "before"
+        return f"{metric} of {_bound(line, claim.reaches)} reached {when} {other}"
+    word = "below" if claim.below_row else "above" if claim.above_row else "no worse than"
+    return f"{metric} {word} that of {other}"
+
+
+def _bound(line: Line, value: float | None) -> str:
     assert value is not None
     bound = line.bound(value)
-    return f"{metric} {word} {number(bound, digits_of(bound)) if bound < 1e-3 else f'{bound:g}'}{_unit(line)}"
+    return f"{number(bound, digits_of(bound)) if bound < 1e-3 else f'{bound:g}'}{_unit(line)}"
 
 
 def evidence(finding: Finding) -> str:
-    """Write what speaks for or against a claim: numbers, budget, how far the runs came."""
-    if finding.outcome is None:
+    """Write what speaks for or against a claim: numbers, how far the runs came, how many seeds there are."""
+    if not finding.sides:
         return finding.because
-    sides = [(ours(finding.line, finding.outcome), length(finding.outcome))]
-    if finding.other is not None and finding.other_outcome is not None:
-        sides.append((ours(finding.other, finding.other_outcome), length(finding.other_outcome)))
-    if len({came for _, came in sides}) == 1:
-        parts = [" against ".join(found for found, _ in sides)]
-        parts += [sides[0][1]] if sides[0][1] != MISSING else []
+    found = [_compared(side, finding) for side in finding.sides]
+    lengths = [length(side.outcome) for side in finding.sides]
+    if len(set(lengths)) == 1:
+        parts = [" against ".join(found)] + [lengths[0]] * (lengths[0] != MISSING)
     else:
-        parts = [" against ".join(f"{found} ({came})" for found, came in sides)]
-    if finding.outcome.status != "computed":
-        count = len(finding.outcome.runs)
+        parts = [" against ".join(f"{one} ({came})" for one, came in zip(found, lengths, strict=True))]
+    outcome = finding.sides[0].outcome
+    if outcome.status != "computed":
+        count = len(outcome.runs)
         parts.append(f"{count} seed{'s' * (count != 1)}")
     return "; ".join([", ".join(parts), *([finding.because] if finding.because else [])])
+
+
+def _compared(side: Side, finding: Finding) -> str:
+    """Write what is compared of a row: its number, or after how many steps it got somewhere."""
+    quantity = side.quantity
+    if finding.claim.reaches is None or quantity is None:
+        return ours(side.line, side.outcome)
+    if quantity.missed == quantity.count:
+        return f"not in {quantity.mean:,.0f} steps"
+    missed = f" (not at all with {quantity.missed} of {quantity.count} seeds)" if quantity.missed else ""
+    return f"after {quantity.mean:,.0f} steps{missed}"
 
 
 def measured(sheet: Sheet) -> str:
