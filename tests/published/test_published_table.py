@@ -2,6 +2,7 @@
 
 import statistics
 from pathlib import Path
+from typing import Any
 
 import made_up
 import pytest
@@ -9,7 +10,7 @@ from made_up import record
 
 from eigenloop.experiments import planned
 from eigenloop.experiments.plan import config_hash
-from eigenloop.published import compare, wording
+from eigenloop.published import Sheet, compare, wording
 from eigenloop.published.claims import findings
 from eigenloop.training import RunError
 
@@ -29,8 +30,10 @@ def test_only_analyses_and_budgets_hour_and_full_fill_rows_in(tmp_path: Path) ->
     assert [s.experiment.paper for s in sheets] == ["nnRNN", "NC-GRU"]  # as the papers appeared
     assert [line.filled for line in sheets[1].lines] == [False, False, True, True]
     assert [sheet.filled for sheet in sheets] == [1, 2]
-    counted = "3 of 6 published rows are filled in: 1 analytic, 1 at budget hour, 1 at budget full."
-    assert wording.counted(sheets) == counted
+    assert wording.counted(sheets) == (
+        "Of 4 published numbers of trained networks 2 have ours beside them, 1 at the paper's length. Of 2 that are "
+        "computed 1 has."
+    )
 
 
 def test_the_largest_budget_is_chosen(tmp_path: Path) -> None:
@@ -62,7 +65,8 @@ def test_a_number_that_a_paper_quotes_has_no_command(tmp_path: Path) -> None:
 
 def test_mean_and_spread_over_seeds(tmp_path: Path) -> None:
     values = [1.0e-5, 2.0e-5, 6.0e-5]
-    line = made_up.line(tmp_path, *(record(value, seed=seed) for seed, value in enumerate(values)))
+    runs = [record(value, seed=seed, budget="full") for seed, value in enumerate(values)]
+    line = made_up.line(tmp_path, *runs)
     assert line.outcome is not None
     assert line.outcome.mean == pytest.approx(3e-5)
     assert line.outcome.spread == pytest.approx(statistics.stdev(values))
@@ -70,6 +74,24 @@ def test_mean_and_spread_over_seeds(tmp_path: Path) -> None:
     assert wording.seeds(line.outcome) == "3"
     assert wording.ratio(line) == "1.5 x"
     assert line.standing == "worse"
+
+
+@pytest.mark.parametrize(
+    ("changes", "compared"),
+    [
+        ({}, True),
+        ({"budget": "hour"}, False),
+        ({"complete": False, "status": "unfinished"}, False),
+        ({"config": {"task": {"length": 7}}}, False),
+    ],
+)
+def test_there_is_a_ratio_at_the_papers_length_and_task_only(
+    tmp_path: Path, changes: dict[str, Any], compared: bool
+) -> None:
+    line = made_up.line(tmp_path, record(1e-5, **{"budget": "full", **changes}))
+    assert (line.ratio is not None, line.standing is not None) == (compared, compared)
+    assert wording.ratio(line) == ("0.50 x" if compared else wording.MISSING)
+    assert ("1 at the paper's length" in wording.counted([Sheet(line.experiment, (line,))])) == compared
 
 
 def test_one_seed_has_no_spread(tmp_path: Path) -> None:
@@ -159,7 +181,7 @@ def test_better_and_worse(tmp_path: Path, published: float, higher: bool, ours: 
     made = made_up.experiment(
         rows={"row": made_up.ROWS["gru"] | {"published": published}}, higher_is_better=higher, metric="score"
     )
-    line = made_up.sheet(tmp_path, made, row=record(ours)).line("row")
+    line = made_up.sheet(tmp_path, made, row=record(ours, budget="full")).line("row")
     assert line.standing == standing
     assert line.ratio == pytest.approx(ours / published)
 
@@ -168,7 +190,7 @@ def test_better_and_worse(tmp_path: Path, published: float, higher: bool, ours: 
 def test_accuracies_are_shown_as_the_paper_prints_them(tmp_path: Path, published: float, shown: str, ours: str) -> None:
     rows = {"row": made_up.ROWS["gru"] | {"published": published, "claim": {"above": 0.6}}}
     made = made_up.experiment(rows=rows, higher_is_better=True, metric="accuracy")
-    line = made_up.sheet(tmp_path, made, row=record(0.6751, metric="accuracy")).line("row")
+    line = made_up.sheet(tmp_path, made, row=record(0.6751, metric="accuracy", budget="full")).line("row")
     assert (wording.published(line), wording.ours(line)) == (shown, ours)
     assert line.ratio == pytest.approx(0.6751 / 0.6878)
 

@@ -120,11 +120,11 @@ def collected(run: Planned, folder: Path) -> Record | None:
     curve = [(line["step"], line.get(metric)) for line in metrics if line["kind"] == split]
     train = [(line["step"], line.get("loss")) for line in metrics if line["kind"] == "train"]
     last = metrics[-1] if metrics else {}
-    value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
-    if run.shared is not None:
+    if run.shared is None:
+        value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
+    else:
         curve, train = [], []
-        if value is not None:
-            value = measured_again(run, folder)[metric]
+        value = measured_again(run, folder)[metric] if summary.get("test") else None
     return Record(
         budget=run.budget,
         seed=run.seed,

@@ -108,7 +108,8 @@ class Row(_Strict):
     budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
     """Of this row, over those of the experiment."""
     trained_as: str | None = None
-    """The row whose training is this one's too: its network is measured again, built with this row's settings."""
+    """The row whose training is this one's too: its network is measured again, built with this row's settings, in the
+    task or in its matrix."""
     measure: Measure | None = None
     """What is compared, if not what the experiment says."""
     metric: str | None = None

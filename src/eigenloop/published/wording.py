@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from eigenloop.experiments.plan import LEARNED
+from eigenloop.experiments.schema import Measure
 from eigenloop.published.claims import Finding, Side
 from eigenloop.published.numerals import digits_of, number, printed, times, with_spread
 from eigenloop.published.outcomes import Outcome, Progress
@@ -63,9 +65,8 @@ def _unit(line: Line) -> str:
 
 
 def ratio(line: Line) -> str:
-    """Write ours over theirs; of a row that diverged there is none."""
-    diverged = line.outcome is not None and line.outcome.status == "diverged"
-    return MISSING if line.ratio is None or diverged else times(line.ratio)
+    """Write ours over theirs, where both are of the same length."""
+    return MISSING if line.ratio is None else times(line.ratio)
 
 
 def budget(outcome: Outcome | None) -> str:
@@ -204,11 +205,14 @@ def measured(sheet: Sheet) -> str:
         metrics = ", ".join(dict.fromkeys(names.quantity(metric) for metric, _ in kinds))
         return f"{metrics}, computed by eigenloop analyse {sheet.experiment.analysis.name}"
     chosen = all("valid" in line.plan.splits for line in sheet.lines if line.plan.splits)
-    written = "; ".join(
-        f"{names.quantity(metric)} {MEASURES[measure] if chosen or measure != 'test' else _UNCHOSEN}"
-        for metric, measure in kinds
-    )
+    written = "; ".join(f"{names.quantity(metric)} {_where(metric, measure, chosen)}" for metric, measure in kinds)
     return f"{written}; {'higher' if sheet.experiment.higher_is_better else 'lower'} is better"
+
+
+def _where(metric: str, measure: Measure, chosen: bool) -> str:
+    if metric in LEARNED:
+        return f"of the trained matrix, {'best on the validation split' if chosen else 'at the end'}"
+    return MEASURES[measure] if chosen or measure != "test" else _UNCHOSEN
 
 
 def unlisted(findings: Sequence[Finding]) -> str:
@@ -224,20 +228,23 @@ def unlisted(findings: Sequence[Finding]) -> str:
 
 
 def counted(sheets: Sequence[Sheet]) -> str:
-    """Say how many rows are filled in, and with what.
-
-    "3 of 7 published rows are filled in: 1 analytic, 2 at budget hour, of which 1 is unfinished."
-    """
+    """Say how many of the published numbers have ours beside them, what is trained apart from what is computed."""
     lines = [line for sheet in sheets for line in sheet.lines]
-    outcomes = [line.outcome for line in lines if line.outcome is not None]
-    kinds = [budget(outcome) for outcome in outcomes]
-    parts = [
-        f"{kinds.count(kind)} {kind if kind == 'analytic' else f'at budget {kind}'}"
-        for kind in ("analytic", "hour", "full")
-        if kind in kinds
-    ]
-    unfinished = sum(outcome.status == "unfinished" for outcome in outcomes)
-    if unfinished:
-        parts.append(f"{unfinished} of them unfinished")
-    start = f"{len(outcomes)} of {len(lines)} published rows {'is' if len(outcomes) == 1 else 'are'} filled in"
-    return f"{start}: {', '.join(parts)}." if parts else f"{start}."
+    printed_ones = [line for line in lines if line.published is not None]
+    parts = []
+    if trained := [line for line in printed_ones if line.experiment.analysis is None]:
+        ours = [line for line in trained if line.outcome is not None and line.outcome.mean is not None]
+        whole = sum(line.comparable for line in ours)
+        start = f"Of {len(trained)} published numbers of trained networks {_how_many(ours)} ours beside them"
+        parts.append(f"{start}, {whole or 'none'} at the paper's length." if ours else f"{start}.")
+    if computed := [line for line in printed_ones if line.experiment.analysis is not None]:
+        parts.append(f"Of {len(computed)} that are computed {_how_many([line for line in computed if line.filled])}.")
+    if words := [line for line in lines if line.published is None]:
+        filled = sum(line.filled for line in words)
+        are = "is" if filled == 1 else "are"
+        parts.append(f"Of {len(words)} rows for which the paper prints no number {filled or 'none'} {are} filled in.")
+    return " ".join(parts)
+
+
+def _how_many(lines: Sequence[Line]) -> str:
+    return f"{len(lines) or 'none'} {'has' if len(lines) == 1 else 'have'}"
