@@ -105,7 +105,7 @@ def test_a_trained_matrix_is_measured_in_place_of_its_task(tmp_path: Path) -> No
     W = net.rnn.recurrent_matrix().detach().double()
     normal = 1 - float(torch.linalg.eigvals(W).abs().square().sum() / W.square().sum())
     assert found["normal"] == pytest.approx(max(normal, 0.0) ** 0.5, abs=1e-4)
-    assert found["gamma"] == pytest.approx(float(net.rnn.get_parameter("recurrent_l0.gamma").mean()), rel=1e-5)
+    assert found["gamma"] == pytest.approx(net.rnn.get_parameter("recurrent_l0.gamma").mean().item(), rel=1e-5)
     net, _, _ = load_run(folder_of(runs[3], tmp_path / "work"))
     assert isinstance(net.rnn, RNN)
     sigma = torch.linalg.svdvals(net.rnn.recurrent_matrix().detach().double())
