@@ -16,7 +16,7 @@ from eigenloop.analysis.style import COLOURS
 from eigenloop.experiments import Experiment
 from eigenloop.published import curves, wording
 from eigenloop.published.claims import Finding, Verdict, findings
-from eigenloop.published.papers import PAPERS, Paper
+from eigenloop.published.papers import PAPERS, WITHOUT_A_ROW, Paper
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report.formatting import duration
 
@@ -56,6 +56,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             counted=wording.counted(sheets),
             drawings={sheet.experiment.name: curves.draw(sheet) for sheet in sheets},
             wording=wording,
+            without_a_row=WITHOUT_A_ROW,
             place=place,
             made=made,
             machines=machines,

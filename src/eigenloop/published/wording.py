@@ -52,6 +52,8 @@ def ours(line: Line, outcome: Outcome | None = None) -> str:
 def _mean(line: Line, outcome: Outcome) -> str:
     # An accuracy is a large number of which the last digits differ.
     digits = max(digits_of(line.published), 3) if line.percent and line.published is not None else 3
+    if outcome.status == "computed" and outcome.mean is not None and outcome.mean.is_integer():
+        return f"{outcome.mean:,.0f}"  # a count
     if outcome.mean is not None:
         return with_spread(outcome.mean, outcome.spread, digits) + _unit(line)
     if outcome.along_the_way is None:
