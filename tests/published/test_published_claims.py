@@ -221,7 +221,9 @@ def test_a_computed_claim_that_holds_is_counted_and_one_that_does_not_is_listed(
         (finding,) = found = findings([made_up.sheet(tmp_path, made_up.analysis(), **values)])
         assert finding.listed == listed
         assert wording.verdict(finding) == ("no" if listed else "yes")
-        assert wording.unlisted(found) == said
+        assert said in wording.tally(found)
+        assert ("1 no." in wording.tally(found)) == listed
+        assert "1 yes" not in wording.tally(found)  # what is computed is counted apart
 
 
 def test_an_analysis_that_trains_for_a_shorter_time_than_the_paper_decides_nothing(tmp_path: Path) -> None:

@@ -242,4 +242,4 @@ def test_the_page_counts_the_verdicts(tmp_path: Path) -> None:
     }
     made_up.keep(tmp_path, made := made_up.experiment(rows=rows), ours=record(1.0), gru=record(2.0))
     text = " ".join(read(page.render(compare([made], tmp_path))).text.split())
-    assert "2 supported, 1 undecided. Not listed: 1 about rows that were not run." in text
+    assert "bear it out: 2 supported. Not listed: 1 about rows that were not run." in text

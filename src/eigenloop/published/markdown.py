@@ -75,10 +75,8 @@ def _claims(found: Sequence[Finding]) -> str:
         for finding in found
         if finding.listed
     ]
-    parts = [wording.VERDICTS]
+    parts = [wording.tally(found), wording.VERDICTS]
     parts += [_table(("where", "claim", "verdict", "ours"), rows)] if rows else []
-    if rest := wording.unlisted(found):
-        parts.append(rest)
     return "\n\n".join(parts)
 
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import get_args
 
 from markupsafe import Markup, escape
 
@@ -15,7 +14,7 @@ from eigenloop import pages
 from eigenloop.analysis.style import COLOURS
 from eigenloop.experiments import Experiment
 from eigenloop.published import curves, wording
-from eigenloop.published.claims import Finding, Verdict, findings
+from eigenloop.published.claims import Finding, findings
 from eigenloop.published.papers import PAPERS, WITHOUT_A_ROW, Paper
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report.formatting import duration
@@ -51,8 +50,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             rows=sum(chapter.rows for chapter in chapters),
             filled=sum(chapter.filled for chapter in chapters),
             claims=_by_experiment([claim for claim in claims if claim.listed]),
-            tally=_tally(claims),
-            unlisted=wording.unlisted(claims),
+            tally=wording.tally(claims),
             counted=wording.counted(sheets),
             drawings={sheet.experiment.name: curves.draw(sheet) for sheet in sheets},
             wording=wording,
@@ -132,8 +130,3 @@ def _by_experiment(claims: Sequence[Finding]) -> list[tuple[Experiment, list[Fin
 
 def _name(finding: Finding) -> str:
     return finding.line.experiment.name
-
-
-def _tally(claims: Sequence[Finding]) -> list[tuple[Verdict, int]]:
-    found = [claim.verdict for claim in claims]
-    return [(verdict, found.count(verdict)) for verdict in get_args(Verdict) if verdict in found]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import get_args
 
 from eigenloop.experiments.plan import LEARNED
 from eigenloop.experiments.schema import Measure
-from eigenloop.published.claims import Finding, Side
+from eigenloop.published.claims import Finding, Side, Verdict
 from eigenloop.published.numerals import digits_of, number, printed, times, with_spread
 from eigenloop.published.outcomes import Outcome, Progress
 from eigenloop.published.table import Line, Sheet
@@ -217,16 +218,17 @@ def _where(metric: str, measure: Measure, chosen: bool) -> str:
     return MEASURES[measure] if chosen or measure != "test" else _UNCHOSEN
 
 
-def unlisted(findings: Sequence[Finding]) -> str:
-    """Say which claims have no line of their own; an empty string where all have.
-
-    "Not listed: 20 about computed numbers, which hold, and 4 about rows that were not run."
-    """
+def tally(findings: Sequence[Finding]) -> str:
+    """Count the verdicts on claims that have a line of their own, and say which have none."""
+    found = [finding.verdict for finding in findings if finding.listed]
+    parts = [f"{found.count(verdict)} {verdict}" for verdict in get_args(Verdict) if verdict in found]
     computed = sum(finding.expected for finding in findings)
     untouched = sum(finding.untouched for finding in findings)
-    parts = [f"{computed} about computed numbers, which hold"] * bool(computed)
-    parts += [f"{untouched} about rows that were not run"] * bool(untouched)
-    return f"Not listed: {', and '.join(parts)}." if parts else ""
+    rest = [f"{computed} about computed numbers, which hold"] * bool(computed)
+    rest += [f"{untouched} about rows that were not run"] * bool(untouched)
+    sentences = [f"What the papers say in words, and whether our runs bear it out: {', '.join(parts)}."] * bool(parts)
+    sentences += [f"Not listed: {', and '.join(rest)}."] * bool(rest)
+    return " ".join(sentences)
 
 
 def counted(sheets: Sequence[Sheet]) -> str:
