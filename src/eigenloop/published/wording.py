@@ -60,7 +60,7 @@ def _mean(line: Line, outcome: Outcome) -> str:
     if outcome.along_the_way is None:
         return MISSING
     split = _SPLITS[line.plan.splits[0]]
-    return f"{number(outcome.along_the_way, digits)}{_unit(line)} on the {split} split, not tested yet"
+    return f"{number(outcome.along_the_way, digits)}{_unit(line)} ({split} split, untested)"
 
 
 def _unit(line: Line) -> str:
