@@ -127,14 +127,14 @@ def test_a_run_that_was_not_tested_says_of_which_split_its_value_is(tmp_path: Pa
     made = made_up.experiment(rows=rows, measure="test")
     cut = record(None, budget="full", complete=False, status="stopped", curve=[(10, 0.3), (20, 0.25), (30, 0.26)])
     line = made_up.sheet(tmp_path, made, row=cut).line("row")
-    assert wording.ours(line) == "0.250 (validation split, untested)"
+    assert wording.ours(line) == "0.250 (validation split)"
     assert (line.ratio, line.standing) == (None, None)
     line = made_up.sheet(tmp_path, made, row=record(0.2)).line("row")
     assert wording.ours(line) == "0.200"
     images = {"task": {"name": "pmnist", "split": "60k"}}
     made = made_up.experiment("images", rows=rows, measure="test", settings=images)
     line = made_up.sheet(tmp_path, made, row=cut).line("row")
-    assert wording.ours(line) == "0.250 (test split, untested)"
+    assert wording.ours(line) == "0.250 (test split)"
 
 
 def test_lengths(tmp_path: Path) -> None:

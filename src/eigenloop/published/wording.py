@@ -60,7 +60,7 @@ def _mean(line: Line, outcome: Outcome) -> str:
     if outcome.along_the_way is None:
         return MISSING
     split = _SPLITS[line.plan.splits[0]]
-    return f"{number(outcome.along_the_way, digits)}{_unit(line)} ({split} split, untested)"
+    return f"{number(outcome.along_the_way, digits)}{_unit(line)} ({split} split)"
 
 
 def _unit(line: Line) -> str:
