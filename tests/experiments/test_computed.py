@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from eigenloop import analysis
 from eigenloop.experiments import Experiment, compute, records
 from eigenloop.experiments.computed import value_at
 from eigenloop.training import ConfigError
@@ -42,6 +43,18 @@ def test_computed_again_with_other_options_or_where_a_row_is_missing(tmp_path: P
     assert not any(known for _, _, known in compute(memory(seed=1), tmp_path))
     assert [known for _, _, known in compute(memory(seed=1), tmp_path, ["two"])] == [True]
     assert {record.seed for record in records.read(tmp_path, "made-up", "one")} == {0, 1}
+
+
+def test_an_analysis_that_several_experiments_quote_is_done_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = []
+    transients = analysis.transients
+    monkeypatch.setattr(analysis, "transients", lambda **options: done.append(options) or transients(**options))
+    first = compute(memory(seed=7), tmp_path)
+    second = compute(memory(seed=7).model_copy(update={"name": "another"}), tmp_path)
+    assert [record.value for _, record, _ in first] == [record.value for _, record, _ in second]
+    assert done == [{"size": 6, "count": 5, "seed": 7}]
 
 
 def test_a_number_that_is_not_there_is_said() -> None:

@@ -210,6 +210,8 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
     ((_, partial),) = collect(runs, tmp_path / "results", tmp_path / "work")
     assert not partial.complete
     assert 0 < partial.steps < 400
+    assert (partial.measure, partial.value) == ("test", None)  # not the validation loss in its place
+    assert partial.curve
     watcher = Watcher()
     assert reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=1)
     assert watcher.events[0][0] == "resumed"

@@ -4,9 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+import torch
 
+from eigenloop import RNN
 from eigenloop.experiments import Experiment, Planned, Record, collect, planned, records, reproduce
 from eigenloop.experiments.reproduce import folder_of
+from eigenloop.experiments.schema import Row
 from eigenloop.quantization import quantize_
 from eigenloop.training import RunError, evaluate, load_run
 
@@ -80,6 +83,33 @@ def test_one_training_serves_all_its_rows(tmp_path: Path, jobs: int) -> None:
         assert found[name].steps == 4
     assert len({record.value for record in found.values()}) == 3
     assert len({record.config_hash for record in found.values()}) == 3
+
+
+def test_a_trained_matrix_is_measured_in_place_of_its_task(tmp_path: Path) -> None:
+    """Against W itself: its eigenvalues and singular values, not its parameters."""
+    schur = {"settings": {"model": {"name": "nnrnn", "hidden_size": 8}}}
+    bits = {"settings": {"model": {"name": "qornn", "hidden_size": 8, "strategy": "ste-bjorck", "bits": 3}}}
+    rows = {
+        "schur": schur,
+        "normal": {**schur, "trained_as": "schur", "metric": "non_normality"},
+        "gamma": {**schur, "trained_as": "schur", "metric": "mean_gamma"},
+        "bits": bits,
+        "ratio": {**bits, "trained_as": "bits", "metric": "singular_ratio"},
+    }
+    made = experiment().model_copy(update={"rows": {n: Row(label=n, said="is so", **row) for n, row in rows.items()}})
+    runs = planned(made, "smoke")
+    assert reproduce(runs, tmp_path / "results", tmp_path / "work", Trained(), jobs=0)
+    found = {name: records.read(tmp_path / "results", "made-up", name)[0].value for name in rows}
+    net, _, _ = load_run(folder_of(runs[0], tmp_path / "work"))
+    assert isinstance(net.rnn, RNN)
+    W = net.rnn.recurrent_matrix().detach().double()
+    normal = 1 - float(torch.linalg.eigvals(W).abs().square().sum() / W.square().sum())
+    assert found["normal"] == pytest.approx(max(normal, 0.0) ** 0.5, abs=1e-4)
+    assert found["gamma"] == pytest.approx(net.rnn.get_parameter("recurrent_l0.gamma").mean().item(), rel=1e-5)
+    net, _, _ = load_run(folder_of(runs[3], tmp_path / "work"))
+    assert isinstance(net.rnn, RNN)
+    sigma = torch.linalg.svdvals(net.rnn.recurrent_matrix().detach().double())
+    assert found["ratio"] == pytest.approx(float(sigma[-1] / sigma[0]), rel=1e-4)
 
 
 def test_a_row_alone_trains_what_it_needs(tmp_path: Path) -> None:

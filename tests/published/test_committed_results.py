@@ -1,12 +1,15 @@
 """The results that are committed: readable, made with today's settings, and what RESULTS.md says."""
 
+import re
 from pathlib import Path
 
 import pytest
 
 from eigenloop import experiments
-from eigenloop.experiments import records
+from eigenloop.experiments import planned, records
 from eigenloop.published import compare, markdown
+from eigenloop.published.claims import findings
+from eigenloop.training import make_config
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "results"
@@ -36,3 +39,56 @@ def test_the_text_is_what_the_results_say() -> None:
     sheets = compare([experiments.load(name) for name in experiments.names()], RESULTS)
     text = (ROOT / "RESULTS.md").read_text(encoding="utf-8")
     assert text == markdown.render(sheets), "run eigenloop report --published"
+
+
+def test_the_readme_claims_no_more_than_there_is() -> None:
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert "Every result" not in readme
+    assert "which published results have no row" in readme
+    text = " ".join((ROOT / "RESULTS.md").read_text(encoding="utf-8").split())
+    for missing in ("Table 4", "Figures 3b, 3c and 5", "SegSNR, STOI and PESQ", "validation columns", "Figure 6"):
+        assert missing in text[text.index("Published results without a row") : text.index("## Claims")]
+    assert "two minutes after installing" in readme
+
+
+def test_what_the_demo_gives_the_lstm_is_disclosed() -> None:
+    """The rate is that of the demo over the published one for this model and task."""
+    demo = (ROOT / "examples" / "demo.py").read_text(encoding="utf-8")
+    (rate,) = re.findall(r'settings\("lstm", .*lr=([0-9.e-]+)', demo)
+    published = make_config({"task": {"name": "copying"}, "model": {"name": "lstm"}}).as_dict()["optimizer"]["lr"]
+    assert float(rate) == pytest.approx(10 * published)
+    for text in (demo, (ROOT / "README.md").read_text(encoding="utf-8")):
+        assert "ten times its published learning rate" in " ".join(text.split())
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quantization.md", "docs/analysis.md"])
+def test_a_run_at_a_changed_rate_and_a_table_without_a_log_are_not_passed_off(page: str) -> None:
+    text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
+    assert "level with the LSTM" not in text
+    if page == "README.md":
+        assert "its log was not kept" in text[text.index("## Cost of the constraint") :]
+    if page == "docs/analysis.md":
+        assert "1.67 bpc on the validation split" in text
+
+
+def test_every_yes_is_one_of_the_papers_length_settings_and_several_seeds() -> None:
+    """Looked at in the records themselves, not by way of the rules that made the verdicts."""
+    sheets = compare([experiments.load(name) for name in experiments.names()], RESULTS)
+    decided = [f for f in findings(sheets) if f.verdict in ("yes", "no") and f.line.experiment.analysis is None]
+    assert decided
+    for finding in decided:
+        for line in (finding.line, *([finding.other] if finding.other is not None else [])):
+            runs = records.read(RESULTS, line.experiment.name, line.row_name)
+            paper = planned(line.experiment, "full", [line.row_name])[0].config().as_dict()
+            assert len({run.seed for run in runs}) >= 3
+            for run in runs:
+                assert run.complete
+                assert run.config["task"].items() >= {"name": paper["task"]["name"], **_tasks(paper)}.items()
+                for section in ("model", "optimizer", "schedule"):
+                    assert run.config[section] == paper[section]
+                for key in ("steps", "epochs", "batch_size", "clip_norm"):
+                    assert run.config["training"].get(key) == paper["training"].get(key)
+
+
+def _tasks(paper: dict[str, dict[str, object]]) -> dict[str, object]:
+    return {key: paper["task"][key] for key in ("delay", "length", "bptt") if key in paper["task"]}

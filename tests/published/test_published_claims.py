@@ -1,4 +1,4 @@
-"""Claims: yes, no, and not decided yet."""
+"""Claims: what decides them, what only supports or contradicts them, and what leaves them undecided."""
 
 from pathlib import Path
 from typing import Any
@@ -7,7 +7,7 @@ import made_up
 import pytest
 from made_up import record
 
-from eigenloop.experiments import Record, planned
+from eigenloop.experiments import Record, library, planned
 from eigenloop.published import wording
 from eigenloop.published.claims import Finding, findings
 
@@ -20,144 +20,188 @@ def judge(folder: Path, claim: dict[str, Any], *runs: Record, **changes: Any) ->
     return findings([made_up.sheet(folder, made, row=list(runs))])[0]
 
 
-def compared(folder: Path, ours: list[Record], theirs: list[Record]) -> Finding:
-    rows = {"ours": made_up.ROWS["ours"] | {"claim": {"below_row": "gru"}}, "gru": made_up.ROWS["gru"]}
+def compared(folder: Path, ours: list[Record], theirs: list[Record], **claim: Any) -> Finding:
+    rows = {"ours": made_up.ROWS["ours"] | {"claim": claim or {"below_row": "gru"}}, "gru": made_up.ROWS["gru"]}
     return findings([made_up.sheet(folder, made_up.experiment(rows=rows), ours=ours, gru=theirs)])[0]
 
 
+def seeds(*values: float, **changes: Any) -> list[Record]:
+    """One run for each number, at the paper's length unless said otherwise."""
+    return [record(value, seed=seed, **{"budget": "full", **changes}) for seed, value in enumerate(values)]
+
+
+def changed(**model: Any) -> dict[str, Any]:
+    return {"config": {"model": model}}
+
+
 @pytest.mark.parametrize(
-    ("claim", "runs", "verdict", "because"),
+    ("claim", "runs", "verdict"),
     [
-        ({"below": 0.1}, [], "undecided", "not run"),
-        ({"below": 0.1}, [record(0.01, budget="smoke")], "undecided", "not run"),
-        ({"below": 0.1}, [record(0.01)], "yes", ""),
-        ({"below": 0.1}, [record(0.2, budget="full")], "no", ""),
-        ({"below": 0.1}, [record(0.2)], "undecided", "not below it yet, in a run shorter than the paper's"),
-        ({"below": 0.1}, [record(0.2, **UNFINISHED)], "undecided", "the run is unfinished"),
-        ({"below": 0.1}, [record(0.01, **UNFINISHED)], "yes", ""),  # the lowest loss can only become lower
-        ({"below": 0.1}, [record(None, **DIVERGED)], "no", "training diverged"),
-        ({"below": 0.1}, [record(0.01), record(None, seed=1, **DIVERGED)], "undecided", "1 of 2 seeds diverged"),
-        ({"below": 0.1}, [record(0.01), record(0.12, seed=1)], "yes", "below it with 1 of 2 seeds"),
-        ({"above": 0.1}, [], "undecided", "not run"),
-        ({"above": 0.1}, [record(0.2)], "yes", ""),
-        ({"above": 0.1}, [record(0.2, budget="full")], "yes", ""),
-        ({"above": 0.1}, [record(0.05)], "no", ""),
-        ({"above": 0.1}, [record(0.2, **UNFINISHED)], "undecided", "the run is unfinished"),
-        ({"above": 0.1}, [record(0.05, **UNFINISHED)], "no", ""),
-        ({"above": 0.1}, [record(0.2, **DIVERGED)], "undecided", "training diverged"),
+        # At the paper's length and settings, with three seeds that agree.
+        ({"below": 0.1}, seeds(0.01, 0.02, 0.03), "yes"),
+        ({"below": 0.1}, seeds(0.11, 0.12, 0.13), "no"),
+        ({"above": 0.1}, seeds(0.15, 0.16, 0.17), "yes"),
+        ({"above": 0.1}, seeds(0.04, 0.05, 0.06), "no"),
+        # What differs is said.
+        ({"below": 0.1}, seeds(0.01), "supported: one seed"),
+        ({"below": 0.1}, seeds(0.01, 0.02), "supported: 2 seeds"),
+        ({"below": 0.1}, seeds(0.01, 0.02, 0.03, budget="hour"), "supported: shorter"),
+        ({"below": 0.1}, [record(0.01)], "supported: shorter, one seed"),
+        ({"below": 0.1}, seeds(0.2), "contradicted: one seed"),
+        ({"above": 0.1}, [record(0.05)], "contradicted: shorter, one seed"),
+        ({"below": 0.1}, seeds(0.01, 0.02, 0.03, config={"optimizer": {"lr": 7.0}}), "supported: other settings"),
+        # Nothing follows.
+        ({"below": 0.1}, [], "undecided"),
+        ({"below": 0.1}, [record(0.01, budget="smoke")], "undecided"),
+        ({"below": 0.1}, [record(0.2)], "undecided"),  # not there yet, in a shorter run
+        ({"below": 0.1}, [record(0.01, **UNFINISHED)], "undecided"),
+        ({"below": 0.1}, seeds(0.05, 0.06, 0.16), "undecided"),  # 0.09 and a spread of 0.06
+        ({"above": 0.1}, seeds(0.3, 0.31, 0.32), "undecided"),  # guessing reaches 0.167: it has not even come there
+        ({"above": 0.1}, [record(0.2, **DIVERGED)], "undecided"),
+        ({"below": 0.1}, [*seeds(0.01, 0.02), record(None, seed=2, budget="full", **DIVERGED)], "undecided"),
+        ({"below": 0.1}, [record(None, budget="full", **DIVERGED)], "contradicted: one seed"),
+        ({"below": 0.1}, seeds(0.01, 0.02, 0.03, **changed(hidden_size=3)), "undecided"),
     ],
 )
-def test_bounds(tmp_path: Path, claim: dict[str, Any], runs: list[Record], verdict: str, because: str) -> None:
-    finding = judge(tmp_path, claim, *runs)
-    assert (finding.verdict, finding.because) == (verdict, because)
-    # Only what stays above a bound in a shorter training than the paper's may come out otherwise in the end.
-    assert finding.provisional == (claim == {"above": 0.1} and verdict == "yes" and runs[0].budget == "hour")
-    assert wording.verdict(finding).endswith(", so far") == finding.provisional
+def test_bounds(tmp_path: Path, claim: dict[str, Any], runs: list[Record], verdict: str) -> None:
+    assert wording.verdict(judge(tmp_path, claim, *runs)) == verdict
 
 
-def test_an_unfinished_test_result_decides_nothing(tmp_path: Path) -> None:
-    assert judge(tmp_path, {"below": 0.1}, record(0.01, **UNFINISHED), measure="test").verdict == "undecided"
+def test_settings_that_the_paper_does_not_give_are_other_settings(tmp_path: Path) -> None:
+    row = made_up.ROWS["gru"] | {"claim": {"below": 0.1}, "departs": "The rate is not given."}
+    found = made_up.sheet(tmp_path, made_up.experiment(rows={"row": row}), row=seeds(0.01, 0.02, 0.03))
+    assert wording.verdict(findings([found])[0]) == "supported: other settings"
+    assert "The rate is not given." in wording.remarks(found.line("row"))
 
 
 def test_bounds_of_accuracies(tmp_path: Path) -> None:
     accuracy: dict[str, Any] = {"metric": "accuracy", "higher_is_better": True, "measure": "best"}
-    rows = {"row": made_up.ROWS["gru"] | {"published": 93.0, "claim": {"above": 0.8}}}
-    made = made_up.experiment(rows=rows, **accuracy)
-    assert findings([made_up.sheet(tmp_path, made, row=record(0.85, metric="accuracy", **UNFINISHED))])[0].verdict == (
-        "yes"  # the best can only become better
-    )
-    (finding,) = findings([made_up.sheet(tmp_path, made, row=record(0.75, metric="accuracy"))])
-    assert (finding.verdict, finding.because) == ("undecided", "not above it yet, in a run shorter than the paper's")
-    assert wording.statement(finding) == "accuracy above 80 %"
+    cases = [
+        ({"above": 0.8}, "hour", 0.75, "undecided"),  # not there yet
+        ({"above": 0.8}, "full", 0.75, "contradicted: one seed"),
+        ({"below": 0.8}, "hour", 0.5, "supported: shorter, one seed"),
+        ({"below": 0.8}, "hour", 0.85, "contradicted: shorter, one seed"),
+    ]
+    for i, (claim, budget, value, verdict) in enumerate(cases):
+        made = made_up.experiment(rows={"row": made_up.ROWS["gru"] | {"published": 93.0, "claim": claim}}, **accuracy)
+        run = record(value, metric="accuracy", budget=budget)
+        (finding,) = findings([made_up.sheet(tmp_path / str(i), made, row=run)])
+        assert wording.verdict(finding) == verdict
+        assert wording.statement(finding) == f"accuracy {next(iter(claim))} 80 %"
 
 
-def test_an_accuracy_that_is_below_a_bound_is_so_only_for_now(tmp_path: Path) -> None:
-    accuracy: dict[str, Any] = {"metric": "accuracy", "higher_is_better": True, "measure": "best"}
-    made = made_up.experiment(rows={"row": made_up.ROWS["gru"] | {"claim": {"below": 0.8}}}, **accuracy)
-    for budget, provisional in (("hour", True), ("full", False)):
-        run = record(0.5, metric="accuracy", budget=budget)
-        (finding,) = findings([made_up.sheet(tmp_path / budget, made, row=run)])
-        assert (finding.verdict, finding.provisional) == ("yes", provisional)
-
-
-def test_another_task_decides_no_bound(tmp_path: Path) -> None:
+def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
     hour = {"settings": {"task": {"length": 5}, "training": {"steps": 4000}}}
-    made = made_up.experiment(rows={"row": made_up.ROWS["gru"] | {"claim": {"below": 0.1}, "budgets": {"hour": hour}}})
-    config = planned(made, "hour")[0].config().as_dict()
-    (finding,) = findings([made_up.sheet(tmp_path, made, row=record(0.01, config=config))])
-    assert finding.verdict == "undecided"
-    assert "another task than the paper's: task.length 5, in the paper 20" in wording.evidence(finding)
+    claims = {"ours": {"below_row": "gru"}, "gru": {"below": 0.1}}
+    rows = {name: made_up.ROWS[name] | {"claim": claim, "budgets": {"hour": hour}} for name, claim in claims.items()}
+    made = made_up.experiment(rows=rows)
+    runs = {run.row_name: record(0.01, config=run.config().as_dict()) for run in planned(made, "hour") if not run.seed}
+    for finding in findings([made_up.sheet(tmp_path, made, **runs)]):
+        assert wording.verdict(finding) == "undecided: smaller task"
+        assert "task.length 5, in the paper 20" in wording.evidence(finding)
 
 
 @pytest.mark.parametrize(
     ("ours", "theirs", "verdict", "because"),
     [
-        ([record(1.0)], [record(2.0)], "yes", ""),
-        ([record(2.0)], [record(1.0)], "no", ""),
-        ([record(1.0), record(5.0, seed=1)], [record(2.0)], "no", ""),  # by their mean
-        (
-            [record(1.0), record(5.0, seed=1)],
-            [record(2.0), record(3.0, seed=1)],
-            "no",
-            "below it with 1 of 2 seeds",
-        ),
-        ([record(1.0), record(2.0, seed=1)], [record(2.0), record(3.0, seed=1)], "yes", ""),
+        (seeds(1.0, 1.1, 1.2), seeds(2.0, 2.1, 2.2), "yes", ""),
+        (seeds(2.0, 2.1, 2.2), seeds(1.0, 1.1, 1.2), "no", ""),
+        (seeds(1.0, 1.1, 1.2), seeds(2.0), "supported: one seed", ""),
+        ([record(1.0)], [record(2.0)], "supported: shorter, one seed", ""),
+        # 1 and 2 apart; each has a spread of 1, and both together sqrt(2).
+        (seeds(1.0, 2.0, 3.0), seeds(2.0, 3.0, 4.0), "undecided", "not larger than the spread over seeds"),
+        (seeds(1.0, 2.0, 3.0), seeds(3.0, 4.0, 5.0), "yes", ""),
         ([record(1.0)], [record(2.0, planned_steps=900)], "undecided", "one was trained longer than the other"),
-        ([record(1.0, budget="full")], [record(2.0, budget="full", planned_steps=900)], "yes", ""),  # the paper's own
         (
-            [record(1.0, config={"model": {"hidden_size": 3}})],
+            [record(1.0, **changed(hidden_size=3))],
             [record(2.0)],
             "undecided",
-            "networks of another size than the paper's: model.hidden_size 3, in the paper 4",
+            "networks of another size: model.hidden_size 3, in the paper 4",
         ),
         ([record(1.0)], [], "undecided", "GRU is not run"),
         ([], [record(1.0)], "undecided", "NC-GRU is not run"),
-        ([record(1.0, train_curve=[], **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
+        ([record(1.0, **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
         ([record(1.0)], [record(2.0, budget="full")], "undecided", "the two rows have no budget in common"),
-        # At the budget that both have:
-        ([record(1.0), record(0.5, budget="full")], [record(0.7)], "no", ""),
-        ([record(1.0), record(0.5, budget="full", **UNFINISHED)], [record(2.0)], "yes", ""),
-        ([record(None, **DIVERGED)], [record(2.0)], "no", "training diverged"),
+        # At the largest budget at which both came to their end:
+        ([record(1.0), record(0.5, budget="full")], [record(0.7)], "contradicted: shorter, one seed", ""),
+        (
+            [record(1.0), record(0.5, budget="full", **UNFINISHED)],
+            [record(2.0), record(0.1, budget="full")],
+            "supported: shorter, one seed",
+            "",
+        ),
+        ([record(None, **DIVERGED)], [record(2.0)], "contradicted: shorter, one seed", "training diverged"),
         ([record(1.0)], [record(None, **DIVERGED)], "undecided", "GRU diverged"),
         ([record(1.0)], [record(2.0), record(None, seed=1, **DIVERGED)], "undecided", "1 of 2 seeds diverged"),
     ],
 )
 def test_rows(tmp_path: Path, ours: list[Record], theirs: list[Record], verdict: str, because: str) -> None:
     finding = compared(tmp_path, ours, theirs)
-    assert (finding.verdict, finding.because) == (verdict, because)
-    decided_early = verdict != "undecided" and finding.outcome is not None and finding.outcome.budget == "hour"
-    assert finding.provisional == decided_early
+    assert wording.verdict(finding) == verdict
+    assert because in finding.because
+    assert bool(because) == bool(finding.because)
 
 
-def test_cut_runs_are_compared_as_far_as_both_came(tmp_path: Path) -> None:
-    """At step 30 the first has reached 3 and the second 2; that the first goes on to 1 does not count."""
-    ours = record(1.0, train_curve=[(10, 5.0), (20, 3.0), (30, 4.0), (40, 1.0)], **UNFINISHED)
-    theirs = record(2.0, train_curve=[(10, 4.0), (20, None), (30, 2.0)], **UNFINISHED)
-    finding = compared(tmp_path / "1", [ours], [theirs])
-    assert (finding.verdict, finding.provisional) == ("no", True)
-    assert finding.because == "as far as both came, 30 steps: 3 against 2"
-    assert compared(tmp_path / "2", [theirs], [ours]).verdict == "yes"
-    assert compared(tmp_path / "3", [record(2.0, train_curve=theirs.train_curve)], [ours]).verdict == "yes"
-    for name, others in {
-        "seeds": [theirs, theirs.model_copy(update={"seed": 1})],
-        "length": [theirs.model_copy(update={"planned_steps": 7})],
-        "nothing": [theirs.model_copy(update={"train_curve": []})],
-        "budget": [theirs.model_copy(update={"budget": "full"})],
-    }.items():
-        assert compared(tmp_path / name, [ours], others).verdict == "undecided"
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"),
+    [
+        (seeds(1.0, 1.1, 1.2), seeds(1.05, 1.1, 1.15), "yes"),
+        (seeds(0.1, 0.2, 0.3), seeds(1.0, 1.1, 1.2), "yes"),  # better is no worse
+        (seeds(2.0, 2.1, 2.2), seeds(0.1, 0.2, 0.3), "no"),
+        (seeds(1.0), seeds(1.1), "supported: one seed"),
+        (seeds(1.1), seeds(1.0), "undecided"),  # whether 0.1 is much cannot be told
+    ],
+)
+def test_a_row_that_matches_another_is_no_worse(
+    tmp_path: Path, ours: list[Record], theirs: list[Record], verdict: str
+) -> None:
+    finding = compared(tmp_path, ours, theirs, matches="gru")
+    assert wording.verdict(finding) == verdict
+    assert wording.statement(finding) == "loss no worse than that of GRU"
+
+
+def along(*steps: int, last: int = 1000, **changes: Any) -> list[Record]:
+    """Runs whose loss falls below 0.1 at a step, measured every 100; 0 for never."""
+    curves = [[(i, 0.01 if first and i >= first else 0.5) for i in range(100, last + 1, 100)] for first in steps]
+    return [
+        record(0.5, seed=seed, train_curve=curve, **{"budget": "full", **changes}) for seed, curve in enumerate(curves)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "ours", "theirs", "verdict", "evidence"),
+    [
+        ("below_row", along(200, 300, 400), along(600, 700, 800), "yes", "after 300 steps against after 700 steps"),
+        ("below_row", along(600, 700, 800), along(200, 300, 400), "no", "after 700 steps against after 300 steps"),
+        ("below_row", along(200, 300, 400), along(0, 0, 0), "yes", "after 300 steps against not in 1,000 steps"),
+        ("below_row", along(0, 0, 0), along(200, 300, 400), "no", "not reached with 3 of 3 seeds"),
+        ("below_row", along(0, budget="hour"), along(200, budget="hour"), "undecided", "not reached with 1 of 1 seeds"),
+        ("below_row", along(300, 300, 300), along(400, 400, 400), "undecided", "not larger than the spread"),
+        ("matches", along(300, 300, 300), along(200, 200, 200), "yes", "after 300 steps against after 200 steps"),
+        ("matches", along(600, 700, 600), along(200, 300, 200), "no", "after 633 steps against after 233 steps"),
+    ],
+)
+def test_which_row_is_faster(
+    tmp_path: Path, claim: str, ours: list[Record], theirs: list[Record], verdict: str, evidence: str
+) -> None:
+    finding = compared(tmp_path, ours, theirs, **{claim: "gru", "reaches": 0.1})
+    assert wording.verdict(finding) == verdict
+    assert evidence in wording.evidence(finding)
+    assert wording.statement(finding).startswith("loss of 0.1 reached ")
 
 
 def test_several_rows_are_several_claims(tmp_path: Path) -> None:
     rows = {
-        "ours": made_up.ROWS["ours"] | {"claim": {"below_row": ["gru", "lstm"]}},
+        "ours": made_up.ROWS["ours"] | {"claim": [{"below_row": ["gru", "lstm"]}, {"below": 3.0}]},
         "gru": made_up.ROWS["gru"],
         "lstm": made_up.ROWS["gru"] | {"label": "LSTM"},
     }
     made = made_up.experiment(rows=rows)
     found = findings([made_up.sheet(tmp_path, made, ours=record(1.0), gru=record(2.0), lstm=record(0.5))])
     assert [(wording.statement(finding), wording.verdict(finding)) for finding in found] == [
-        ("loss below that of GRU", "yes, so far"),
-        ("loss below that of LSTM", "no, so far"),
+        ("loss below that of GRU", "supported: shorter, one seed"),
+        ("loss below that of LSTM", "contradicted: shorter, one seed"),
+        ("loss below 3", "supported: shorter, one seed"),
     ]
 
 
@@ -176,4 +220,14 @@ def test_a_computed_claim_that_holds_is_counted_and_one_that_does_not_is_listed(
         values = {"first": made_up.computed(5.19), "second": made_up.computed(second)}
         (finding,) = found = findings([made_up.sheet(tmp_path, made_up.analysis(), **values)])
         assert finding.listed == listed
-        assert wording.unlisted(found) == said
+        assert wording.verdict(finding) == ("no" if listed else "yes")
+        assert said in wording.tally(found)
+        assert ("1 no." in wording.tally(found)) == listed
+        assert "1 yes" not in wording.tally(found)  # what is computed is counted apart
+
+
+def test_an_analysis_that_trains_for_a_shorter_time_than_the_paper_decides_nothing(tmp_path: Path) -> None:
+    figure = library.load("ncgru-fig8")
+    found = made_up.sheet(tmp_path, figure, order_2=made_up.computed(0.03))
+    assert wording.verdict(findings([found])[0]) == "supported: shorter, one seed"
+    assert wording.length(found.line("order-2").outcome).startswith("500 of 20,000 steps")

@@ -2,6 +2,7 @@
 
 import statistics
 from pathlib import Path
+from typing import Any
 
 import made_up
 import pytest
@@ -9,7 +10,7 @@ from made_up import record
 
 from eigenloop.experiments import planned
 from eigenloop.experiments.plan import config_hash
-from eigenloop.published import compare, wording
+from eigenloop.published import Sheet, compare, wording
 from eigenloop.published.claims import findings
 from eigenloop.training import RunError
 
@@ -29,8 +30,10 @@ def test_only_analyses_and_budgets_hour_and_full_fill_rows_in(tmp_path: Path) ->
     assert [s.experiment.paper for s in sheets] == ["nnRNN", "NC-GRU"]  # as the papers appeared
     assert [line.filled for line in sheets[1].lines] == [False, False, True, True]
     assert [sheet.filled for sheet in sheets] == [1, 2]
-    counted = "3 of 6 published rows are filled in: 1 analytic, 1 at budget hour, 1 at budget full."
-    assert wording.counted(sheets) == counted
+    assert wording.counted(sheets) == (
+        "Of 4 published numbers of trained networks 2 have ours beside them, 1 at the paper's length. Of 2 that are "
+        "computed 1 has."
+    )
 
 
 def test_the_largest_budget_is_chosen(tmp_path: Path) -> None:
@@ -62,7 +65,8 @@ def test_a_number_that_a_paper_quotes_has_no_command(tmp_path: Path) -> None:
 
 def test_mean_and_spread_over_seeds(tmp_path: Path) -> None:
     values = [1.0e-5, 2.0e-5, 6.0e-5]
-    line = made_up.line(tmp_path, *(record(value, seed=seed) for seed, value in enumerate(values)))
+    runs = [record(value, seed=seed, budget="full") for seed, value in enumerate(values)]
+    line = made_up.line(tmp_path, *runs)
     assert line.outcome is not None
     assert line.outcome.mean == pytest.approx(3e-5)
     assert line.outcome.spread == pytest.approx(statistics.stdev(values))
@@ -70,6 +74,24 @@ def test_mean_and_spread_over_seeds(tmp_path: Path) -> None:
     assert wording.seeds(line.outcome) == "3"
     assert wording.ratio(line) == "1.5 x"
     assert line.standing == "worse"
+
+
+@pytest.mark.parametrize(
+    ("changes", "compared"),
+    [
+        ({}, True),
+        ({"budget": "hour"}, False),
+        ({"complete": False, "status": "unfinished"}, False),
+        ({"config": {"task": {"length": 7}}}, False),
+    ],
+)
+def test_there_is_a_ratio_at_the_papers_length_and_task_only(
+    tmp_path: Path, changes: dict[str, Any], compared: bool
+) -> None:
+    line = made_up.line(tmp_path, record(1e-5, **{"budget": "full", **changes}))
+    assert (line.ratio is not None, line.standing is not None) == (compared, compared)
+    assert wording.ratio(line) == ("0.50 x" if compared else wording.MISSING)
+    assert ("1 at the paper's length" in wording.counted([Sheet(line.experiment, (line,))])) == compared
 
 
 def test_one_seed_has_no_spread(tmp_path: Path) -> None:
@@ -97,6 +119,22 @@ def test_an_unfinished_run_says_how_far_it_came(tmp_path: Path) -> None:
     line = made_up.line(tmp_path, run)
     assert wording.length(line.outcome) == "2,500 of 20,000 steps, unfinished"
     assert wording.ours(line) == "0.100"
+
+
+def test_a_run_that_was_not_tested_says_of_which_split_its_value_is(tmp_path: Path) -> None:
+    """Nor does it hide a number that was tested, or count as one."""
+    rows = {"row": made_up.ROWS["gru"]}
+    made = made_up.experiment(rows=rows, measure="test")
+    cut = record(None, budget="full", complete=False, status="stopped", curve=[(10, 0.3), (20, 0.25), (30, 0.26)])
+    line = made_up.sheet(tmp_path, made, row=cut).line("row")
+    assert wording.ours(line) == "0.250 (validation split)"
+    assert (line.ratio, line.standing) == (None, None)
+    line = made_up.sheet(tmp_path, made, row=record(0.2)).line("row")
+    assert wording.ours(line) == "0.200"
+    images = {"task": {"name": "pmnist", "split": "60k"}}
+    made = made_up.experiment("images", rows=rows, measure="test", settings=images)
+    line = made_up.sheet(tmp_path, made, row=cut).line("row")
+    assert wording.ours(line) == "0.250 (test split)"
 
 
 def test_lengths(tmp_path: Path) -> None:
@@ -143,7 +181,7 @@ def test_better_and_worse(tmp_path: Path, published: float, higher: bool, ours: 
     made = made_up.experiment(
         rows={"row": made_up.ROWS["gru"] | {"published": published}}, higher_is_better=higher, metric="score"
     )
-    line = made_up.sheet(tmp_path, made, row=record(ours)).line("row")
+    line = made_up.sheet(tmp_path, made, row=record(ours, budget="full")).line("row")
     assert line.standing == standing
     assert line.ratio == pytest.approx(ours / published)
 
@@ -152,7 +190,7 @@ def test_better_and_worse(tmp_path: Path, published: float, higher: bool, ours: 
 def test_accuracies_are_shown_as_the_paper_prints_them(tmp_path: Path, published: float, shown: str, ours: str) -> None:
     rows = {"row": made_up.ROWS["gru"] | {"published": published, "claim": {"above": 0.6}}}
     made = made_up.experiment(rows=rows, higher_is_better=True, metric="accuracy")
-    line = made_up.sheet(tmp_path, made, row=record(0.6751, metric="accuracy")).line("row")
+    line = made_up.sheet(tmp_path, made, row=record(0.6751, metric="accuracy", budget="full")).line("row")
     assert (wording.published(line), wording.ours(line)) == (shown, ours)
     assert line.ratio == pytest.approx(0.6751 / 0.6878)
 
@@ -167,7 +205,7 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
         "98 parameters; in the paper 99.",
         "Other settings than the paper's: task.length 5, in the paper 20.",
     ]
-    assert wording.length(line.outcome) == "4,000 of 20,000 steps, other settings"
+    assert wording.length(line.outcome) == "4,000 of 20,000 steps, smaller task"
     assert line.outcome is not None
     assert not line.outcome.outdated
     old = run.model_copy(update={"config_hash": "f" * 12})
@@ -185,7 +223,7 @@ def test_a_result_of_an_older_arithmetic_is_stale_and_decides_nothing(tmp_path: 
     for numerics, stale in ((now, False), ({}, True)):
         found = made_up.sheet(tmp_path, made, ours=record(1e-6, numerics=numerics), gru=record(1e-3))
         line, (finding,) = found.line("ours"), findings([found])
-        assert finding.verdict == ("undecided" if stale else "yes")
+        assert finding.verdict == ("undecided" if stale else "supported")
         assert wording.length(line.outcome).endswith("stale") == stale
         assert any("--rerun-stale" in remark for remark in wording.remarks(line)) == stale
         assert not wording.length(found.line("gru").outcome).endswith("stale")

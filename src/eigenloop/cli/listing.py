@@ -11,7 +11,7 @@ import typer
 
 from eigenloop import experiments
 from eigenloop.models import NAMES
-from eigenloop.published.wording import printed
+from eigenloop.published.numerals import printed
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS
 from eigenloop.training.errors import unknown_name

@@ -1,4 +1,4 @@
-"""A trained network measured again with other settings of the model: few bits after training in floating point."""
+"""A trained network measured again: with other settings of the model, or in its matrix instead of its task."""
 
 from __future__ import annotations
 
@@ -7,13 +7,18 @@ from pathlib import Path
 
 import torch
 
-from eigenloop.experiments.plan import Planned
+from eigenloop.experiments.plan import LEARNED, Planned
+from eigenloop.matrices import Schur
+from eigenloop.readout import Model
 from eigenloop.training import RunError, evaluate, load_run
 from eigenloop.training.network import build_network
+from eigenloop.training.spectra import smallest_ratio
 
 
-def measured_again(run: Planned, folder: Path, split: str) -> dict[str, float]:
-    """Return the metrics on a part of the task, of the best network of a folder built with the settings of `run`.
+def measured_again(run: Planned, folder: Path) -> dict[str, float]:
+    """Return what is measured of the best network of a folder, built with the settings of `run`.
+
+    These are the metrics on the test split or, where the row's metric is one of `LEARNED`, numbers of the matrix.
 
     One thread does it, since trainings may be under way beside it.
     """
@@ -27,9 +32,26 @@ def measured_again(run: Planned, folder: Path, split: str) -> dict[str, float]:
             f"row {run.row_name} of {run.experiment.name} cannot hold the network of step {step} in {folder}: rows "
             "that share a training have the same weights"
         ) from error
+    if run.metric in LEARNED:
+        return learned(net)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return evaluate(net, config.task, split, config.training.eval_batch_size or config.training.batch_size)
+        return evaluate(net, config.task, "test", config.training.eval_batch_size or config.training.batch_size)
     finally:
         torch.set_num_threads(threads)
+
+
+@torch.no_grad()
+def learned(net: Model) -> dict[str, float]:
+    """Return the numbers of `LEARNED` that the recurrent matrix of a network has."""
+    from eigenloop.analysis.schur import non_normality, trained_form  # draws too, which most runs need not load
+
+    found: dict[str, float] = {}
+    matrix = dict(net.rnn.named_modules()).get("recurrent_l0")
+    if isinstance(matrix, Schur):
+        form = trained_form(matrix)
+        found |= {"mean_gamma": float(form.gamma.mean()), "non_normality": non_normality(form)}
+    if (ratio := smallest_ratio(net)) is not None:
+        found["singular_ratio"] = ratio
+    return found

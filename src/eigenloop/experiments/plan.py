@@ -30,6 +30,11 @@ _BESIDE_THE_POINT = (
 _ADDED_LATER: tuple[tuple[str, str, object], ...] = ()
 
 
+#: Metrics of the trained recurrent matrix, not of the task: the mean gamma of nnRNN's Schur form, Henrici's departure
+#: from normality over the size of W, and sigma_min / sigma_max of q(W).
+LEARNED = ("mean_gamma", "non_normality", "singular_ratio")
+
+
 @dataclass(frozen=True)
 class RowOf:
     """A row of an experiment, and what of its runs is compared."""

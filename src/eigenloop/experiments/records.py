@@ -25,8 +25,9 @@ class Record(BaseModel):
     """One run of a row.
 
     Attributes:
-        value: our number; None where training diverged before there was one.
-        curve: step and value of the metric along the way; empty where another row's network was measured again.
+        value: our number, of the split that `measure` names; None where that was not measured.
+        curve: step and value of the metric along the way, on the validation split or, where a task has none, on the
+            test split; empty where another row's network was measured again.
         train_curve: step and training loss along the way.
         config: all settings.
         complete: whether the run went to its planned end; if not, `steps` says how far it came.
@@ -119,11 +120,11 @@ def collected(run: Planned, folder: Path) -> Record | None:
     curve = [(line["step"], line.get(metric)) for line in metrics if line["kind"] == split]
     train = [(line["step"], line.get("loss")) for line in metrics if line["kind"] == "train"]
     last = metrics[-1] if metrics else {}
-    value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
-    if run.shared is not None:
+    if run.shared is None:
+        value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
+    else:
         curve, train = [], []
-        if value is not None:
-            value = measured_again(run, folder, "test" if summary.get("test") else split)[metric]
+        value = measured_again(run, folder)[metric] if summary.get("test") else None
     return Record(
         budget=run.budget,
         seed=run.seed,
@@ -158,7 +159,7 @@ def measured(
     train: Sequence[tuple[int, float | None]],
     higher_is_better: bool,
 ) -> float | None:
-    """Return the number that is compared; the validation part's best where there is no test yet.
+    """Return the number that is compared; None where it was not measured, be it that the test is still to come.
 
     >>> measured("lowest-train", "loss", {}, [], [(10, 0.3), (20, 0.1), (30, 0.2)], False)
     0.1
@@ -172,9 +173,9 @@ def measured(
         return losses[-1] if losses else None
     if measure == "final":
         return values[-1] if values else None
-    test = (summary.get("test") or {}).get(metric)
-    if measure == "test" and test is not None:
-        return float(test)
+    if measure == "test":
+        test = (summary.get("test") or {}).get(metric)
+        return None if test is None else float(test)
     return best(values, default=None)
 
 

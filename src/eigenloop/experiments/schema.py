@@ -33,25 +33,42 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
-def _listed(names: object) -> object:
-    """Take one name for a list of one."""
-    return (names,) if isinstance(names, str) else names
+def _listed(given: object) -> object:
+    """Take one name, or one claim, for a list of one."""
+    return (given,) if isinstance(given, (str, dict)) else given
+
+
+_Rows = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Claim(_Strict):
-    """What a paper says in words of a row, as something that a number can hold or not."""
+    """What a paper says in words of a row, as something that numbers can bear out or not."""
 
     below: float | None = None
     """Our number is below this."""
     above: float | None = None
     """Our number is above this."""
-    below_row: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
+    below_row: _Rows = ()
     """Our number is below that of another row of the experiment, or of each of several."""
+    above_row: _Rows = ()
+    """Our number is above that of each of these rows."""
+    matches: _Rows = ()
+    """Our number is no worse than that of each of these rows."""
+    reaches: float | None = None
+    """With below_row or matches: not the numbers are compared but the steps until the curve first gets to this."""
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """The rows that it compares with; none for a bound."""
+        return self.below_row or self.above_row or self.matches
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> Claim:
-        if sum((self.below is not None, self.above is not None, bool(self.below_row))) != 1:
-            raise ValueError("a claim says one thing: below, above or below_row")
+        said = (self.below is not None, self.above is not None, self.below_row, self.above_row, self.matches)
+        if sum(map(bool, said)) != 1:
+            raise ValueError("a claim says one thing: below, above, below_row, above_row or matches")
+        if self.reaches is not None and not (self.below_row or self.matches):
+            raise ValueError("reaches goes with below_row or matches: it says which row gets there first")
         return self
 
 
@@ -82,8 +99,8 @@ class Row(_Strict):
     """How many of the number's digits count, where it ends in zeros."""
     said: str | None = None
     """What the paper says of it in words."""
-    claim: Claim | None = None
-    """The same for a machine."""
+    claim: Annotated[tuple[Claim, ...], BeforeValidator(_listed)] = ()
+    """The same for a machine: one claim or several."""
     parameters: int | None = None
     """How many the network has, where the paper says so or its text implies it."""
     settings: Settings = Field(default_factory=dict)
@@ -91,7 +108,8 @@ class Row(_Strict):
     budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
     """Of this row, over those of the experiment."""
     trained_as: str | None = None
-    """The row whose training is this one's too: its network is measured again, built with this row's settings."""
+    """The row whose training is this one's too: its network is measured again, built with this row's settings, in the
+    task or in its matrix."""
     measure: Measure | None = None
     """What is compared, if not what the experiment says."""
     metric: str | None = None
@@ -99,7 +117,9 @@ class Row(_Strict):
     value: tuple[str | int, ...] | None = None
     """Of an analysis: where its number stands among the computed ones."""
     note: str | None = None
-    """What to know when comparing: another task variant, a quoted number, a setting the paper does not give."""
+    """What to know when comparing: another task variant, a quoted number, how long it takes."""
+    departs: str | None = None
+    """Which settings are not the paper's, or had to be chosen since the paper does not give them."""
 
 
 class Analysis(_Strict):
@@ -111,6 +131,8 @@ class Analysis(_Strict):
     """Arguments of the function of that name in `eigenloop.analysis`."""
     trains: tuple[str, ...] = ()
     """Of an analysis that trains networks: the parts whose version (`eigenloop.numerics`) its numbers depend on."""
+    steps: int | None = None
+    """Of an analysis that trains networks: for how many steps the paper does; ours are among the options."""
 
 
 class Experiment(_Strict):
@@ -160,7 +182,7 @@ class Experiment(_Strict):
                 raise ValueError(f"row {name} does not say where its number stands: give value")
             if self.analysis is None and row.value is not None:
                 raise ValueError(f"row {name} has a value, which is for an analysis")
-            for other in row.claim.below_row if row.claim is not None else ():
+            for other in (other for claim in row.claim for other in claim.rows):
                 if other not in self.rows or other == name:
                     raise ValueError(f"row {name} is compared with {other!r}, which is no other row")
             if row.trained_as is not None:

@@ -1,28 +1,46 @@
 """What the papers say in words, and whether our runs bear it out.
 
 Note [When a claim is decided]
-    Only runs that went to their planned end decide, with one exception: a number that can only fall while training
-    goes on, and that is below a bound already, stays below it. A run that is shorter than the paper's and has not
-    come below a bound says nothing about a longer one; if the claim is that it stays above, it holds so far. A run
-    on another task says nothing about a bound. Two rows are compared at the largest budget that both have, if that
-    trains them equally long and in the paper's sizes; where it is shorter than the paper's training, the answer is
-    the one so far. Of runs that were cut, the best numbers up to where both have been are compared. A run that
-    diverged is not below anything, and is no evidence that a row stays above something either. Of several seeds the
-    mean decides, and where they do not agree that is said.
+    "Yes" and "no" are for runs on the paper's task, of the paper's length, with the paper's settings and with at least
+    three seeds. Where a run is shorter, has other settings or fewer seeds, the claim is only supported or contradicted,
+    and `Finding.limits` says what differs. Nothing follows at all, and the claim is undecided, where
+
+    - a row was not run, is unfinished, diverged with some seeds, or was made with an older arithmetic;
+    - the task or the size of a network is not the paper's, or one of two rows was trained longer than the other;
+    - a difference is not larger than the spread over seeds, sqrt(s1^2 + s2^2) for two rows;
+    - a shorter run has not yet come to where the claim says that training leads;
+    - a row is said to stay at the baseline, the number of guessing, and has not even come down to it.
+
+    Rows are compared at the largest budget at which all of them came to their end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from eigenloop.experiments.schema import Claim
 from eigenloop.published.outcomes import COUNTING, Outcome
 from eigenloop.published.plans import Change
+from eigenloop.published.quantities import Quantity, numbers_of, steps_until
 from eigenloop.published.table import Line, Sheet
 
-Verdict = Literal["yes", "no", "undecided"]
+Verdict = Literal["yes", "no", "supported", "contradicted", "undecided"]
+
+#: Seeds from which on a spread says something.
+SEEDS = 3
+#: How far above the number of guessing a row may be to be said to have come down to it.
+_NEAR = 1.1
+
+
+@dataclass(frozen=True)
+class Side:
+    """A row that a claim is about: its runs, and what is compared of them, None where they give nothing."""
+
+    line: Line
+    outcome: Outcome
+    quantity: Quantity | None
 
 
 @dataclass(frozen=True)
@@ -30,25 +48,24 @@ class Finding:
     """A claim about a row, and what became of it.
 
     Attributes:
-        outcome: the runs that were looked at; None where there are none.
-        other: the row that it is compared with, and `other_outcome` that one's runs.
-        because: why it is not decided, or what else decided it than the numbers; empty where they speak for
-            themselves.
-        provisional: a training of the paper's length may come to another answer.
+        other: the row that it is compared with; None for a bound.
+        sides: the row itself and `other`, as far as they were run.
+        limits: what keeps runs that speak for or against it from deciding it.
+        because: why it is undecided, or what decided it besides the numbers; may be empty.
     """
 
     line: Line
+    claim: Claim
+    other: Line | None
     verdict: Verdict
-    outcome: Outcome | None
-    other: Line | None = None
-    other_outcome: Outcome | None = None
+    sides: tuple[Side, ...] = ()
+    limits: tuple[str, ...] = ()
     because: str = ""
-    provisional: bool = False
 
     @property
     def untouched(self) -> bool:
         """Whether a row that it is about was not run."""
-        return self.outcome is None or (self.other is not None and self.other_outcome is None)
+        return self.line.outcome is None or (self.other is not None and self.other.outcome is None)
 
     @property
     def expected(self) -> bool:
@@ -63,166 +80,120 @@ class Finding:
 
 def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
     """Judge every claim, in the order of the rows; one that names several rows is one for each."""
-    found: list[Finding] = []
-    for sheet in sheets:
-        for line in sheet.lines:
-            claim = line.row.claim
-            if claim is not None and claim.below_row:
-                found += [_compared(line, sheet.line(other)) for other in claim.below_row]
-            elif claim is not None:
-                found.append(_judged(line, claim))
-    return tuple(map(_unless_stale, found))
+    return tuple(
+        _judged(line, claim, None if name is None else sheet.line(name))
+        for sheet in sheets
+        for line in sheet.lines
+        for claim in line.row.claim
+        for name in claim.rows or (None,)
+    )
 
 
-def _unless_stale(finding: Finding) -> Finding:
-    """Let results of an older arithmetic decide nothing."""
-    if any(outcome is not None and outcome.revisions for outcome in (finding.outcome, finding.other_outcome)):
-        because = "made with an older version of the arithmetic"
-        return replace(finding, verdict="undecided", because=because, provisional=False)
-    return finding
-
-
-def _judged(line: Line, claim: Claim) -> Finding:
-    outcome = line.outcome
-    verdict: Verdict
-    if outcome is None:
-        return Finding(line, "undecided", None, because="not run")
-    if outcome.other_task:
-        verdict, because = "undecided", f"another task than the paper's: {_written(outcome.other_task)}"
-    elif claim.below is not None:
-        verdict, because = _below(line, outcome, line.bound(claim.below))
-    else:
-        assert claim.above is not None
-        verdict, because = _above(line, outcome, line.bound(claim.above))
-    # What stays away from a bound that training moves it to may reach it later.
-    away = (claim.above is not None) != line.experiment.higher_is_better
-    provisional = verdict == "yes" and away and outcome.shorter
-    return Finding(line, verdict, outcome, because=because, provisional=provisional)
-
-
-def _below(line: Line, outcome: Outcome, bound: float) -> tuple[Verdict, str]:
-    if outcome.status == "diverged" or outcome.mean is None:
-        return "no", "training diverged"
-    below = outcome.mean < bound
-    if outcome.diverged:
-        return "undecided", _some_diverged(outcome)
-    if outcome.status == "unfinished":
-        return ("yes", "") if below and _only_falls(line) else ("undecided", "the run is unfinished")
-    if not below and outcome.shorter:
-        return "undecided", "not below it yet, in a run shorter than the paper's"
-    return ("yes" if below else "no"), _disagreement(line, outcome, bound, "below")
-
-
-def _above(line: Line, outcome: Outcome, bound: float) -> tuple[Verdict, str]:
-    if outcome.status == "diverged" or outcome.mean is None:
-        return "undecided", "training diverged"
-    above = outcome.mean > bound
-    if outcome.diverged:
-        return "undecided", _some_diverged(outcome)
-    if outcome.status == "unfinished":
-        settled = (not above and _only_falls(line)) or (above and _only_rises(line))
-        return ("yes" if above else "no", "") if settled else ("undecided", "the run is unfinished")
-    if not above and line.experiment.higher_is_better and outcome.shorter:
-        return "undecided", "not above it yet, in a run shorter than the paper's"
-    return ("yes" if above else "no"), _disagreement(line, outcome, bound, "above")
-
-
-def _disagreement(line: Line, outcome: Outcome, bound: float, word: Literal["below", "above"]) -> str:
-    values = [run.value * line.scale for run in outcome.runs if run.value is not None]
-    count = sum(value < bound if word == "below" else value > bound for value in values)
-    return f"{word} it with {count} of {len(values)} seeds" if 0 < count < len(values) else ""
-
-
-def _compared(line: Line, other: Line) -> Finding:
-    common = next((budget for budget in COUNTING if _settled(line, budget) and _settled(other, budget)), None)
-    if common is None:
-        if (cut := _compared_as_far_as_both_came(line, other)) is not None:
-            return cut
-        missing = next((each for each in (line, other) if each.outcome is None), None)
-        if missing is not None:
-            because = f"{missing.row.label} is not run"
-        elif any(each.outcome is not None and each.outcome.status == "unfinished" for each in (line, other)):
-            because = "a run is unfinished"
-        else:
-            because = "the two rows have no budget in common"
-        return Finding(line, "undecided", line.outcome, other, other.outcome, because)
-    ours, theirs = line.outcomes[common], other.outcomes[common]
-    verdict: Verdict = "undecided"
-    shorter = ours.shorter or theirs.shorter
-    sizes = _distinct(change for outcome in (ours, theirs) for change in outcome.other_size)
-    if ours.status == "diverged" or ours.mean is None:
-        verdict, because = "no", "training diverged"
-    elif theirs.status == "diverged" or theirs.mean is None:
-        because = f"{other.row.label} diverged"
-    elif ours.diverged or theirs.diverged:
-        because = _some_diverged(ours if ours.diverged else theirs)
-    elif shorter and not _equally_long(ours, theirs):
-        because = "one was trained longer than the other"
-    elif sizes:
-        because = f"networks of another size than the paper's: {_written(sizes)}"
-    else:
-        verdict = "yes" if ours.mean < theirs.mean else "no"
-        tasks = _distinct(change for outcome in (ours, theirs) for change in outcome.other_task)
-        parts = [f"on another task than the paper's: {_written(tasks)}"] if tasks else []
-        because = "; ".join([*parts, *_seeds_disagree(ours, theirs)])
-    return Finding(line, verdict, ours, other, theirs, because, provisional=shorter and verdict != "undecided")
-
-
-def _compared_as_far_as_both_came(line: Line, other: Line) -> Finding | None:
-    """Compare runs of one seed of which at least one was cut; None where they have nothing in common."""
-    budget = next((budget for budget in COUNTING if budget in line.outcomes and budget in other.outcomes), None)
+def _judged(line: Line, claim: Claim, other: Line | None) -> Finding:
+    lines = (line,) if other is None else (line, other)
+    budget = next((b for b in COUNTING if all(_settled(each.outcomes.get(b)) for each in lines)), None)
+    outcomes = [each.outcome if budget is None else each.outcomes[budget] for each in lines]
+    sides = tuple(
+        Side(each, outcome, _quantity(each, outcome, claim))
+        for each, outcome in zip(lines, outcomes, strict=True)
+        if outcome is not None
+    )
+    if len(sides) < len(lines):
+        missing = next(each for each, outcome in zip(lines, outcomes, strict=True) if outcome is None)
+        because = "not run" if other is None else f"{missing.row.label} is not run"
+        return Finding(line, claim, other, "undecided", sides, because=because)
     if budget is None:
-        return None
-    ours, theirs = line.outcomes[budget], other.outcomes[budget]
-    comparable = _equally_long(ours, theirs) and not (ours.other_size or theirs.other_size)
-    if not comparable or "diverged" in (ours.status, theirs.status) or len(ours.runs) != 1 or len(theirs.runs) != 1:
-        return None
-    curves = [
-        {step: value for step, value in each.curve_of(outcome.runs[0]) if value is not None}
-        for each, outcome in ((line, ours), (other, theirs))
-    ]
-    steps = sorted(set(curves[0]) & set(curves[1]))
-    if not steps:
-        return None
-    best = max if line.experiment.higher_is_better else min
-    first, second = (best(curve[step] for step in curve if step <= steps[-1]) * line.scale for curve in curves)
-    because = f"as far as both came, {steps[-1]:,} steps: {first:.4g} against {second:.4g}"
-    return Finding(line, "yes" if first < second else "no", ours, other, theirs, because, provisional=True)
+        unfinished = any(side.outcome.status == "unfinished" for side in sides)
+        because = "a run is unfinished" if unfinished else "the two rows have no budget in common"
+        return Finding(line, claim, other, "undecided", sides, because=because)
+    if tasks := _written(change for side in sides for change in side.outcome.other_task):
+        return Finding(line, claim, other, "undecided", sides, ("smaller task",), tasks)
+    holds, because = None, _obstacle(sides, claim)
+    if not because:
+        holds, because = _holds(sides, claim)
+    if holds is None:
+        return Finding(line, claim, other, "undecided", sides, because=because)
+    limits = _limits(sides)
+    verdict: Verdict = ("supported" if holds else "contradicted") if limits else ("yes" if holds else "no")
+    return Finding(line, claim, other, verdict, sides, limits, because)
 
 
-def _equally_long(ours: Outcome, theirs: Outcome) -> bool:
-    lengths = [(o.progress.unit, o.progress.planned) for o in (ours, theirs) if o.progress is not None]
-    return len(set(lengths)) <= 1
+def _settled(outcome: Outcome | None) -> bool:
+    return outcome is not None and outcome.status != "unfinished"
 
 
-def _seeds_disagree(ours: Outcome, theirs: Outcome) -> list[str]:
-    """Say with how many of the seeds that both have the first is below the second, unless with all or none."""
-    values, others = ({run.seed: run.value for run in one.runs if run.value is not None} for one in (ours, theirs))
-    seeds = values.keys() & others.keys()
-    count = sum(values[seed] < others[seed] for seed in seeds)
-    return [f"below it with {count} of {len(seeds)} seeds"] if 0 < count < len(seeds) else []
+def _quantity(line: Line, outcome: Outcome, claim: Claim) -> Quantity | None:
+    return numbers_of(outcome) if claim.reaches is None else steps_until(line, outcome, line.bound(claim.reaches))
 
 
-def _distinct(changes: Iterable[Change]) -> tuple[Change, ...]:
-    return tuple({str(change): change for change in changes}.values())
+def _obstacle(sides: Sequence[Side], claim: Claim) -> str:
+    """Say why nothing follows from these runs, whatever they found; empty where something does."""
+    outcomes = [side.outcome for side in sides]
+    if any(outcome.revisions for outcome in outcomes):
+        return "made with an older version of the arithmetic"
+    if sizes := _written(change for outcome in outcomes for change in outcome.other_size):
+        return f"networks of another size: {sizes}"
+    for side in sides:
+        if 0 < side.outcome.diverged < side.outcome.total:
+            return f"{side.outcome.diverged} of {side.outcome.total} seeds diverged"
+        if side.outcome.status == "diverged" and (side is not sides[0] or claim.above is not None):
+            return f"{side.line.row.label} diverged" if len(sides) > 1 else "training diverged"
+    planned = {(o.progress.unit, o.progress.planned) for o in outcomes if o.progress is not None}
+    if len(planned) > 1 and any(outcome.shorter for outcome in outcomes):
+        return "one was trained longer than the other"
+    baseline, mean = outcomes[0].baseline, outcomes[0].mean
+    stays = claim.above is not None and not sides[0].line.experiment.higher_is_better
+    if stays and baseline is not None and mean is not None and mean > _NEAR * baseline * sides[0].line.scale:
+        return f"it has not even come down to the {baseline:.3g} of guessing"
+    return ""
 
 
-def _settled(line: Line, budget: str) -> bool:
-    return any(name == budget and outcome.status != "unfinished" for name, outcome in line.outcomes.items())
+def _holds(sides: Sequence[Side], claim: Claim) -> tuple[bool | None, str]:
+    """Compare the numbers; None where the difference is too small to tell, and why."""
+    if sides[0].outcome.status == "diverged":
+        return False, "training diverged"
+    line, ours = sides[0].line, sides[0].quantity
+    shorter = any(side.outcome.shorter for side in sides)
+    if ours is None:
+        return None, "nothing was measured"
+    if ours.missed:
+        return (None if shorter else False), f"not reached with {ours.missed} of {ours.count} seeds"
+    if claim.below is not None or claim.above is not None:
+        bound = line.bound(claim.below if claim.below is not None else claim.above or 0.0)
+        theirs: Quantity | None = Quantity(bound)
+    else:
+        theirs = sides[1].quantity
+    if theirs is None:
+        return None, "nothing was measured"
+    higher = line.experiment.higher_is_better and claim.reaches is None
+    difference, spread = theirs.mean - ours.mean, (ours.spread**2 + theirs.spread**2) ** 0.5
+    if claim.matches:
+        worse = difference if higher else -difference
+        if worse > 0 and _one_seed(sides):
+            return None, "one seed has no spread to compare the difference with"
+        return worse <= spread, ""
+    if abs(difference) <= spread:
+        return None, "the difference is not larger than the spread over seeds"
+    upwards = claim.above is not None or bool(claim.above_row)
+    holds = difference < 0 if upwards else difference > 0
+    if not holds and shorter and not claim.rows and upwards == higher:
+        return None, "not there yet, in a shorter run"
+    return holds, ""
 
 
-def _only_falls(line: Line) -> bool:
-    """Whether more training can only lower the number."""
-    return line.measure == "lowest-train" or (line.measure == "best" and not line.experiment.higher_is_better)
+def _limits(sides: Sequence[Side]) -> tuple[str, ...]:
+    """List what keeps the runs from deciding; those of an analysis that trains nothing decide."""
+    trained = [side for side in sides if side.outcome.progress is not None]
+    limits = ["shorter"] * any(side.outcome.shorter for side in trained)
+    limits += ["other settings"] * any(side.outcome.changed or side.line.row.departs for side in trained)
+    fewest = min((len(side.outcome.runs) for side in trained), default=SEEDS)
+    limits += ["one seed" if fewest == 1 else f"{fewest} seeds"] * (fewest < SEEDS)
+    return tuple(limits)
 
 
-def _only_rises(line: Line) -> bool:
-    return line.measure == "best" and line.experiment.higher_is_better
+def _one_seed(sides: Sequence[Side]) -> bool:
+    return any(side.outcome.progress is not None and len(side.outcome.runs) == 1 for side in sides)
 
 
-def _written(changes: Sequence[Change]) -> str:
-    return "; ".join(map(str, changes))
-
-
-def _some_diverged(outcome: Outcome) -> str:
-    return f"{outcome.diverged} of {outcome.total} seeds diverged"
+def _written(changes: Iterable[Change]) -> str:
+    return "; ".join(dict.fromkeys(map(str, changes)))

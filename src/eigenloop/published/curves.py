@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from eigenloop.analysis.style import COLOURS, panels, styled
-from eigenloop.published import wording
+from eigenloop.published.numerals import number
 from eigenloop.published.series import Picture, Series, pictures
 from eigenloop.published.table import Sheet
 from eigenloop.report.formatting import power, quantity
@@ -100,7 +100,7 @@ def _curve(axes: Axes, series: Series, marked: bool) -> None:
 def _guessing(axes: Axes, baseline: float) -> None:
     axes.axhline(baseline, color=_INK, linewidth=0.9, linestyle=(0, (5, 4)), alpha=0.8)
     axes.annotate(
-        f"baseline {wording.number(baseline)}",
+        f"baseline {number(baseline)}",
         (1.0, baseline),
         (0, 3),
         xycoords=("axes fraction", "data"),
@@ -150,13 +150,13 @@ def _log_tick(value: float) -> str:
     exponent = math.log10(value)
     if 1e-3 < value < 1e4:
         return quantity(float(f"{value:.3g}"))
-    return power(round(exponent)) if abs(exponent - round(exponent)) < 1e-6 else wording.number(value, 1)
+    return power(round(exponent)) if abs(exponent - round(exponent)) < 1e-6 else number(value, 1)
 
 
 def _described(picture: Picture) -> str:
     """Say in words what is drawn: where every curve begins and ends."""
     parts = [
-        f"{s.label}: {wording.number(s.middle[0][1])} to {wording.number(s.middle[-1][1])}"
+        f"{s.label}: {number(s.middle[0][1])} to {number(s.middle[-1][1])}"
         + (", then training diverged" if s.lost else "")
         for s in picture.series
     ]

@@ -7,25 +7,24 @@ from collections.abc import Sequence
 
 from eigenloop.published import wording
 from eigenloop.published.claims import Finding, findings
-from eigenloop.published.papers import PAPERS, Paper
+from eigenloop.published.papers import PAPERS, WITHOUT_A_ROW, Paper
 from eigenloop.published.table import Line, Sheet
 
 _INTRODUCTION = """\
 The results of four papers, table by table and figure by figure: the published number, ours beside it, and the command
 that makes it. A row is filled in by an analysis, or by runs at budget `hour` (what two cores do in an hour or a few) or
-`full` (the paper's own size). The largest budget that was run is shown, with how far it came of the paper's length. The
-ratio is ours over published. Means over several seeds have their standard deviation beside them. Settings, seeds,
-curves, versions and the machine of every run are in `results/EXPERIMENT/ROW.json`; curves are drawn in
-`docs/results.html`. A command looks a row up that `results` holds; with `--results` and `--work` for other folders it
-runs it again. Figures of what a network has learned, not of how well it does, are drawn by `eigenloop analyse`
-(docs/analysis.md)."""
+`full` (the paper's own size). The largest budget with a number is shown, with how far it came of the paper's length.
+Where a run has the paper's length and task there is a ratio, ours over published. Means over several seeds have their
+standard deviation beside them. Settings, seeds, curves, versions and the machine of every run are in
+`results/EXPERIMENT/ROW.json`; curves are drawn in `docs/results.html`. A command looks a row up that `results` holds;
+with `--results` and `--work` for other folders it runs it again."""
 _COLUMNS = ("row", "published", "ours", "ratio", "budget", "length", "seeds", "command")
 _NUMBERS = ("published", "ours", "ratio")
 
 
 def render(sheets: Sequence[Sheet]) -> str:
     """Write all sheets as one document."""
-    parts = ["# Published results, and ours", f"**{wording.counted(sheets)}**", _INTRODUCTION]
+    parts = ["# Published results, and ours", f"**{wording.counted(sheets)}**", _INTRODUCTION, prose(WITHOUT_A_ROW)]
     found = findings(sheets)
     if found:
         parts += ["## Claims", _claims(found)]
@@ -76,15 +75,14 @@ def _claims(found: Sequence[Finding]) -> str:
         for finding in found
         if finding.listed
     ]
-    parts = [_table(("where", "claim", "holds", "ours"), rows)] if rows else []
-    if rest := wording.unlisted(found):
-        parts.append(rest)
+    parts = [wording.tally(found), wording.VERDICTS]
+    parts += [_table(("where", "claim", "verdict", "ours"), rows)] if rows else []
     return "\n\n".join(parts)
 
 
 def _verdict(finding: Finding) -> str:
     written = wording.verdict(finding)
-    return written if finding.verdict == "undecided" else f"**{written}**"
+    return f"**{written}**" if finding.verdict in ("yes", "no") else written
 
 
 def _cited(paper: Paper, sheets: Sequence[Sheet]) -> str:

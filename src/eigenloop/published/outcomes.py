@@ -2,8 +2,9 @@
 
 Note [Which runs count]
     A row is filled in by an analysis, or by runs at budget hour or full; smoke runs show that a command works and
-    nothing else. The largest budget with something measured is shown. Of several seeds those count that went to
-    their end; if none did, the unfinished ones; if training diverged with all of them, the row has diverged.
+    nothing else. The largest budget with a number is shown. Of several seeds those count that went to their end; if
+    none did, the unfinished ones; if training diverged with all of them, the row has diverged. A run that was stopped
+    before its test has no number, only what it reached along the way, which is shown as that.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class Outcome:
 
     Attributes:
         runs: those that count, by seed.
-        mean: of their numbers; None where training diverged before there was one.
+        mean: of their numbers; None where there are none.
+        along_the_way: where there are none, the mean of the best values of the curves.
         spread: standard deviation over seeds; None for one.
         diverged: how many runs reached NaN, out of all.
         unfinished: how many did not come to their end, out of all.
@@ -63,6 +65,7 @@ class Outcome:
     runs: tuple[Record, ...]
     mean: float | None
     spread: float | None
+    along_the_way: float | None
     diverged: int
     unfinished: int
     total: int
@@ -73,8 +76,8 @@ class Outcome:
 
     @property
     def shorter(self) -> bool:
-        """Whether the budget is known to be, or may be, shorter than the paper's training."""
-        if self.budget == "full" or self.progress is None:
+        """Whether training was planned shorter than the paper's, or may have been."""
+        if self.progress is None:
             return False
         planned, paper = self.progress.planned, self.progress.paper
         return planned is None or paper is None or planned < paper
@@ -105,7 +108,7 @@ def outcomes_of(runs: Sequence[Record], plan: Plan, scale: float) -> dict[Budget
     found: dict[BudgetName, Outcome] = {}
     for budget in COUNTING:
         own = [run for run in runs if (budget == "full" if run.status == "computed" else run.budget == budget)]
-        measured = [run for run in own if run.value is not None or run.status == "diverged"]
+        measured = [run for run in own if run.value is not None or run.status == "diverged" or run.curve]
         if measured:
             found[budget] = _outcome(budget, measured, plan, scale)
     return found
@@ -114,6 +117,7 @@ def outcomes_of(runs: Sequence[Record], plan: Plan, scale: float) -> dict[Budget
 def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: float) -> Outcome:
     status, counting = _counting(runs)
     values = [run.value * scale for run in counting if run.value is not None]
+    reached = [] if values else _reached(counting, plan.experiment.higher_is_better)
     changes = {change.key: change for run in counting for change in plan.changes(run)}
     return Outcome(
         budget=budget,
@@ -121,14 +125,22 @@ def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: floa
         runs=tuple(sorted(counting, key=lambda run: run.seed)),
         mean=statistics.fmean(values) if values else None,
         spread=statistics.stdev(values) if len(values) > 1 else None,
+        along_the_way=statistics.fmean(reached) * scale if reached else None,
         diverged=sum(run.status == "diverged" for run in runs),
         unfinished=sum(not run.complete for run in runs),
         total=len(runs),
-        progress=None if status == "computed" else _progress(counting, plan),
+        progress=_progress(counting, plan),
         changed=tuple(changes.values()),
         outdated=any(plan.outdated(run) for run in counting),
         revisions=tuple(dict.fromkeys(revision for run in counting for revision in plan.revisions(run))),
     )
+
+
+def _reached(runs: Sequence[Record], higher_is_better: bool) -> list[float]:
+    """Return the best value along the way of each run that has one."""
+    best = max if higher_is_better else min
+    curves = [[value for _, value in run.curve if value is not None] for run in runs]
+    return [best(values) for values in curves if values]
 
 
 def _counting(runs: Sequence[Record]) -> tuple[Status, list[Record]]:
@@ -143,7 +155,13 @@ def _counting(runs: Sequence[Record]) -> tuple[Status, list[Record]]:
     return ("unfinished", healthy) if healthy else ("diverged", list(runs))
 
 
-def _progress(runs: Sequence[Record], plan: Plan) -> Progress:
+def _progress(runs: Sequence[Record], plan: Plan) -> Progress | None:
+    analysis = plan.experiment.analysis
+    if analysis is not None:
+        if analysis.steps is None:
+            return None
+        own = float(analysis.options["steps"])
+        return Progress("steps", (own, own), own, analysis.steps)
     epochs = [run.epochs for run in runs if run.epochs is not None]
     if plan.steps is None and plan.epochs is not None and len(epochs) == len(runs):
         return Progress("epochs", (min(epochs), max(epochs)), _planned_epochs(runs), plan.epochs)

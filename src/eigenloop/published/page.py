@@ -15,7 +15,7 @@ from eigenloop.analysis.style import COLOURS
 from eigenloop.experiments import Experiment
 from eigenloop.published import curves, wording
 from eigenloop.published.claims import Finding, findings
-from eigenloop.published.papers import PAPERS, Paper
+from eigenloop.published.papers import PAPERS, WITHOUT_A_ROW, Paper
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report.formatting import duration
 
@@ -50,11 +50,11 @@ def render(sheets: Sequence[Sheet]) -> str:
             rows=sum(chapter.rows for chapter in chapters),
             filled=sum(chapter.filled for chapter in chapters),
             claims=_by_experiment([claim for claim in claims if claim.listed]),
-            tally=_tally(claims),
-            unlisted=wording.unlisted(claims),
+            tally=wording.tally(claims),
             counted=wording.counted(sheets),
             drawings={sheet.experiment.name: curves.draw(sheet) for sheet in sheets},
             wording=wording,
+            without_a_row=WITHOUT_A_ROW,
             place=place,
             made=made,
             machines=machines,
@@ -130,10 +130,3 @@ def _by_experiment(claims: Sequence[Finding]) -> list[tuple[Experiment, list[Fin
 
 def _name(finding: Finding) -> str:
     return finding.line.experiment.name
-
-
-def _tally(claims: Sequence[Finding]) -> list[tuple[str, int]]:
-    words = {"yes": "hold", "no": "do not hold", "undecided": "are not decided yet"}
-    said = [words[claim.verdict] + (" so far" if claim.provisional else "") for claim in claims]
-    order = [word + tail for word in words.values() for tail in ("", " so far")]
-    return [(word, said.count(word)) for word in order if word in said]

@@ -1,4 +1,4 @@
-"""The four papers, in the order in which they appeared."""
+"""The four papers, in the order in which they appeared, and what of them is not among the experiments."""
 
 from __future__ import annotations
 
@@ -41,4 +41,13 @@ PAPERS = (
         "Quantized Approximately Orthogonal Recurrent Neural Networks",
         2024,
     ),
+)
+
+#: Published results that no row stands for, and where else they are to be had.
+WITHOUT_A_ROW = (
+    "Published results without a row: nnRNN's accuracies on characters (supplement, Table 4; quoted in notes) and its "
+    "Figures 3b, 3c and 5 (`eigenloop analyse schur` draws them from a run); ENRNN's SegSNR, STOI and PESQ (`eigenloop "
+    "eval RUN --speech`) and its validation columns (quoted in notes); NC-GRU's Figure 6, seconds per epoch as bars "
+    "(`eigenloop analyse neumann` times the same steps); of QORNN most of the bitwidths, and the singular values of "
+    "trained matrices in Figures 2c, 3c, 5c and, but for one, 4c (every quantized run logs them as `singular_ratio`)."
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from eigenloop.experiments import Experiment, Planned, Record, records
-from eigenloop.experiments.plan import RowOf
+from eigenloop.experiments.plan import LEARNED, RowOf
 from eigenloop.experiments.reproduce import command_of
 from eigenloop.experiments.schema import BudgetName
 from eigenloop.published.outcomes import COUNTING, Outcome, outcomes_of
@@ -30,8 +30,10 @@ class Line(RowOf):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What is shown: that of the largest budget."""
-        return next((self.outcomes[budget] for budget in COUNTING if budget in self.outcomes), None)
+        """What is shown: that of the largest budget with a number, or that diverged."""
+        found = [self.outcomes[budget] for budget in COUNTING if budget in self.outcomes]
+        told = [outcome for outcome in found if outcome.mean is not None or outcome.status == "diverged"]
+        return next(iter(told or found), None)
 
     @property
     def filled(self) -> bool:
@@ -63,19 +65,27 @@ class Line(RowOf):
 
     @property
     def ratio(self) -> float | None:
-        """Ours over the published number; None where one is missing or the sign makes it meaningless."""
-        if self.outcome is None or self.outcome.mean is None or self.published is None or self.published <= 0:
+        """Ours over the published number; None where they cannot be compared or the sign makes it meaningless."""
+        if not self.comparable or self.outcome is None or self.outcome.mean is None or self.published is None:
             return None
-        return self.outcome.mean / self.published if self.outcome.mean >= 0 else None
+        return self.outcome.mean / self.published if self.published > 0 and self.outcome.mean >= 0 else None
+
+    @property
+    def comparable(self) -> bool:
+        """Whether ours is a number of the paper's task at the paper's length."""
+        found = self.outcome
+        return (
+            found is not None and found.status in ("computed", "complete") and not (found.shorter or found.other_task)
+        )
 
     @property
     def standing(self) -> Standing | None:
         """Whether ours, rounded as the paper rounds, is the same, better or worse; what is computed differs or not."""
-        if self.outcome is None or self.outcome.mean is None or self.published is None:
+        if not self.comparable or self.outcome is None or self.outcome.mean is None or self.published is None:
             return None
         if rounds_to(self.outcome.mean, self.published):
             return "same"
-        if self.outcome.status == "computed":
+        if self.outcome.status == "computed" or self.metric in LEARNED:
             return "differs"
         return "better" if (self.outcome.mean > self.published) == self.experiment.higher_is_better else "worse"
 

@@ -2,74 +2,35 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from typing import get_args
 
-from eigenloop.published.claims import Finding, Verdict
+from eigenloop.experiments.plan import LEARNED
+from eigenloop.experiments.schema import Measure
+from eigenloop.published.claims import Finding, Side, Verdict
+from eigenloop.published.numerals import digits_of, number, printed, times, with_spread
 from eigenloop.published.outcomes import Outcome, Progress
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report import names
 
 MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"
-_VERDICTS: dict[Verdict, str] = {"yes": "yes", "no": "no", "undecided": "not decided yet"}
+#: What the words of a verdict mean; the rules are in `eigenloop.published.claims`.
+VERDICTS = (
+    "A claim is decided, yes or no, by runs on the paper's task, of the paper's length, with its settings and at least "
+    "three seeds. Runs that are shorter, have other settings or fewer seeds only support or contradict it, and the "
+    "verdict names what differs. A difference that is not larger than the spread over seeds leaves it undecided, as "
+    "does a smaller task."
+)
 MEASURES = {
-    "test": "on the test part, with the network that was best on the validation part",
-    "best": "on the validation part, at its best",
-    "final": "on the validation part, at the end",
+    "test": "on the test split, with the network that was best on the validation split",
+    "best": "on the validation split, at its best",
+    "final": "on the validation split, at the end",
     "lowest-train": "on training batches, averaged between two lines of metrics, at its lowest",
     "final-train": "on training batches, averaged between two lines of metrics, at the end",
 }
-_UNCHOSEN = "on the test part at the end, since there is no validation part to choose by"
-
-
-def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits that count.
-
-    >>> number(0.0163), number(1.0224e-5), number(21764.2), number(68.078, 4), number(2.0)
-    ('0.0163', '1.02e-5', '21,764', '68.08', '2.00')
-    """
-    if not math.isfinite(value):
-        return str(value)
-    size = abs(value)
-    if size != 0 and not 1e-3 <= size < 1e7:
-        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
-        return f"{mantissa}e{int(exponent)}"
-    if size >= 10 ** (digits - 1):
-        return f"{value:,.0f}"
-    shown = f"{value:#.{digits}g}"
-    return shown.rstrip(".")
-
-
-def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
-    """Write a mean and the spread around it with the same decimals.
-
-    >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None)
-    ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00')
-    """
-    written = number(mean, digits)
-    if spread is None:
-        return written
-    mantissa, _, exponent = written.partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    scaled = spread / 10.0 ** int(exponent or 0)
-    pair = f"{mantissa} \N{PLUS-MINUS SIGN} {scaled:.{decimals}f}"
-    return f"({pair})e{exponent}" if exponent else pair
-
-
-def printed(value: float, digits: int | None = None) -> str:
-    """Write a published number with the digits that it has, five at most, or with those that are said to count.
-
-    >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5), printed(1.4, 3)
-    ('1.022e-5', '5.19', '0.16295', '77', '2e-5', '1.40')
-    """
-    return number(value, digits or digits_of(value))
-
-
-def digits_of(value: float) -> int:
-    """Count the digits of a published number that count, one to five."""
-    mantissa = repr(abs(value)).partition("e")[0].replace(".", "").strip("0")
-    return min(max(len(mantissa), 1), 5)
+_UNCHOSEN = "on the test split at the end, since there is no validation split to choose by"
+_SPLITS = {"valid": "validation", "test": "test"}
 
 
 def published(line: Line) -> str:
@@ -90,11 +51,16 @@ def ours(line: Line, outcome: Outcome | None = None) -> str:
 
 
 def _mean(line: Line, outcome: Outcome) -> str:
-    if outcome.mean is None:
-        return MISSING
     # An accuracy is a large number of which the last digits differ.
     digits = max(digits_of(line.published), 3) if line.percent and line.published is not None else 3
-    return with_spread(outcome.mean, outcome.spread, digits) + _unit(line)
+    if outcome.status == "computed" and outcome.mean is not None and outcome.mean.is_integer():
+        return f"{outcome.mean:,.0f}"  # a count
+    if outcome.mean is not None:
+        return with_spread(outcome.mean, outcome.spread, digits) + _unit(line)
+    if outcome.along_the_way is None:
+        return MISSING
+    split = _SPLITS[line.plan.splits[0]]
+    return f"{number(outcome.along_the_way, digits)}{_unit(line)} ({split} split)"
 
 
 def _unit(line: Line) -> str:
@@ -102,21 +68,8 @@ def _unit(line: Line) -> str:
 
 
 def ratio(line: Line) -> str:
-    """Write ours over theirs; of a row that diverged there is none.
-
-    >>> times(0.84), times(1.0193), times(1.3712), times(127.2), times(4321.0)
-    ('0.84 x', '1.02 x', '1.4 x', '130 x', '4,300 x')
-    """
-    diverged = line.outcome is not None and line.outcome.status == "diverged"
-    return MISSING if line.ratio is None or diverged else times(line.ratio)
-
-
-def times(value: float) -> str:
-    """Write a factor with two digits, or three where it is nearly one."""
-    if 0.9 < value < 1.1:
-        return f"{value:#.3g} x"
-    rounded = float(f"{value:.2g}")
-    return (f"{rounded:,.0f}" if rounded >= 10 else number(rounded, 2)) + " x"
+    """Write ours over theirs, where both are of the same length."""
+    return MISSING if line.ratio is None else times(line.ratio)
 
 
 def budget(outcome: Outcome | None) -> str:
@@ -135,7 +88,9 @@ def length(outcome: Outcome | None) -> str:
         parts.append("unfinished")
     elif outcome.status == "complete" and all(run.status == "solved" for run in outcome.runs):
         parts.append("solved")
-    if outcome.changed:
+    if outcome.other_task:
+        parts.append("smaller task")
+    if len(outcome.changed) > len(outcome.other_task):
         parts.append("other settings")
     if outcome.revisions:
         parts.append("stale")
@@ -170,8 +125,7 @@ def remarks(line: Line) -> list[str]:
     found = []
     if row.said and row.published is not None:
         found.append(f"The paper: {row.said}.")
-    if row.note:
-        found.append(row.note if row.note.endswith((".", "!", "?")) else f"{row.note}.")
+    found += [text if text.endswith((".", "!", "?")) else f"{text}." for text in (row.departs, row.note) if text]
     if row.trained_as is not None:
         found.append(f"The trained network of {line.experiment.rows[row.trained_as].label}, measured again.")
     if outcome is None:
@@ -194,39 +148,57 @@ def remarks(line: Line) -> list[str]:
 
 
 def verdict(finding: Finding) -> str:
-    """Write whether a claim holds; "so far" where training was shorter than the paper's."""
-    return _VERDICTS[finding.verdict] + (", so far" if finding.provisional else "")
+    """Write whether a claim holds, and what keeps it from being decided: "supported: shorter, one seed"."""
+    return finding.verdict + (f": {', '.join(finding.limits)}" if finding.limits else "")
 
 
 def statement(finding: Finding) -> str:
     """Write what is claimed, without its row."""
-    line, claim = finding.line, finding.line.row.claim
-    assert claim is not None
+    line, claim = finding.line, finding.claim
     metric = names.quantity(line.metric)
-    if finding.other is not None:
-        return f"{metric} below that of {finding.other.row.label}"
-    word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
+    if finding.other is None:
+        word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
+        return f"{metric} {word} {_bound(line, value)}"
+    other = finding.other.row.label
+    if claim.reaches is not None:
+        when = "no later than" if claim.matches else "before"
+        return f"{metric} of {_bound(line, claim.reaches)} reached {when} {other}"
+    word = "below" if claim.below_row else "above" if claim.above_row else "no worse than"
+    return f"{metric} {word} that of {other}"
+
+
+def _bound(line: Line, value: float | None) -> str:
     assert value is not None
     bound = line.bound(value)
-    return f"{metric} {word} {number(bound, digits_of(bound)) if bound < 1e-3 else f'{bound:g}'}{_unit(line)}"
+    return f"{number(bound, digits_of(bound)) if bound < 1e-3 else f'{bound:g}'}{_unit(line)}"
 
 
 def evidence(finding: Finding) -> str:
-    """Write what speaks for or against a claim: numbers, budget, how far the runs came."""
-    if finding.outcome is None:
+    """Write what speaks for or against a claim: numbers, how far the runs came, how many seeds there are."""
+    if not finding.sides:
         return finding.because
-    sides = [(ours(finding.line, finding.outcome), length(finding.outcome))]
-    if finding.other is not None and finding.other_outcome is not None:
-        sides.append((ours(finding.other, finding.other_outcome), length(finding.other_outcome)))
-    if len({came for _, came in sides}) == 1:
-        parts = [" against ".join(found for found, _ in sides)]
-        parts += [sides[0][1]] if sides[0][1] != MISSING else []
+    found = [_compared(side, finding) for side in finding.sides]
+    lengths = [length(side.outcome) for side in finding.sides]
+    if len(set(lengths)) == 1:
+        parts = [" against ".join(found)] + [lengths[0]] * (lengths[0] != MISSING)
     else:
-        parts = [" against ".join(f"{found} ({came})" for found, came in sides)]
-    if finding.outcome.status != "computed":
-        count = len(finding.outcome.runs)
+        parts = [" against ".join(f"{one} ({came})" for one, came in zip(found, lengths, strict=True))]
+    outcome = finding.sides[0].outcome
+    if outcome.status != "computed":
+        count = len(outcome.runs)
         parts.append(f"{count} seed{'s' * (count != 1)}")
     return "; ".join([", ".join(parts), *([finding.because] if finding.because else [])])
+
+
+def _compared(side: Side, finding: Finding) -> str:
+    """Write what is compared of a row: its number, or after how many steps it got somewhere."""
+    quantity = side.quantity
+    if finding.claim.reaches is None or quantity is None:
+        return ours(side.line, side.outcome)
+    if quantity.missed == quantity.count:
+        return f"not in {quantity.mean:,.0f} steps"
+    missed = f" (not at all with {quantity.missed} of {quantity.count} seeds)" if quantity.missed else ""
+    return f"after {quantity.mean:,.0f} steps{missed}"
 
 
 def measured(sheet: Sheet) -> str:
@@ -236,40 +208,47 @@ def measured(sheet: Sheet) -> str:
         metrics = ", ".join(dict.fromkeys(names.quantity(metric) for metric, _ in kinds))
         return f"{metrics}, computed by eigenloop analyse {sheet.experiment.analysis.name}"
     chosen = all("valid" in line.plan.splits for line in sheet.lines if line.plan.splits)
-    written = "; ".join(
-        f"{names.quantity(metric)} {MEASURES[measure] if chosen or measure != 'test' else _UNCHOSEN}"
-        for metric, measure in kinds
-    )
+    written = "; ".join(f"{names.quantity(metric)} {_where(metric, measure, chosen)}" for metric, measure in kinds)
     return f"{written}; {'higher' if sheet.experiment.higher_is_better else 'lower'} is better"
 
 
-def unlisted(findings: Sequence[Finding]) -> str:
-    """Say which claims have no line of their own; an empty string where all have.
+def _where(metric: str, measure: Measure, chosen: bool) -> str:
+    if metric in LEARNED:
+        return f"of the trained matrix, {'best on the validation split' if chosen else 'at the end'}"
+    return MEASURES[measure] if chosen or measure != "test" else _UNCHOSEN
 
-    "Not listed: 20 about computed numbers, which hold, and 4 about rows that were not run."
-    """
+
+def tally(findings: Sequence[Finding]) -> str:
+    """Count the verdicts on claims that have a line of their own, and say which have none."""
+    found = [finding.verdict for finding in findings if finding.listed]
+    parts = [f"{found.count(verdict)} {verdict}" for verdict in get_args(Verdict) if verdict in found]
     computed = sum(finding.expected for finding in findings)
     untouched = sum(finding.untouched for finding in findings)
-    parts = [f"{computed} about computed numbers, which hold"] * bool(computed)
-    parts += [f"{untouched} about rows that were not run"] * bool(untouched)
-    return f"Not listed: {', and '.join(parts)}." if parts else ""
+    rest = [f"{computed} about computed numbers, which hold"] * bool(computed)
+    rest += [f"{untouched} about rows that were not run"] * bool(untouched)
+    sentences = [f"What the papers say in words, and whether our runs bear it out: {', '.join(parts)}."] * bool(parts)
+    sentences += [f"Not listed: {', and '.join(rest)}."] * bool(rest)
+    return " ".join(sentences)
 
 
 def counted(sheets: Sequence[Sheet]) -> str:
-    """Say how many rows are filled in, and with what.
-
-    "3 of 7 published rows are filled in: 1 analytic, 2 at budget hour, of which 1 is unfinished."
-    """
+    """Say how many of the published numbers have ours beside them, what is trained apart from what is computed."""
     lines = [line for sheet in sheets for line in sheet.lines]
-    outcomes = [line.outcome for line in lines if line.outcome is not None]
-    kinds = [budget(outcome) for outcome in outcomes]
-    parts = [
-        f"{kinds.count(kind)} {kind if kind == 'analytic' else f'at budget {kind}'}"
-        for kind in ("analytic", "hour", "full")
-        if kind in kinds
-    ]
-    unfinished = sum(outcome.status == "unfinished" for outcome in outcomes)
-    if unfinished:
-        parts.append(f"{unfinished} of them unfinished")
-    start = f"{len(outcomes)} of {len(lines)} published rows {'is' if len(outcomes) == 1 else 'are'} filled in"
-    return f"{start}: {', '.join(parts)}." if parts else f"{start}."
+    printed_ones = [line for line in lines if line.published is not None]
+    parts = []
+    if trained := [line for line in printed_ones if line.experiment.analysis is None]:
+        ours = [line for line in trained if line.outcome is not None and line.outcome.mean is not None]
+        whole = sum(line.comparable for line in ours)
+        start = f"Of {len(trained)} published numbers of trained networks {_how_many(ours)} ours beside them"
+        parts.append(f"{start}, {whole or 'none'} at the paper's length." if ours else f"{start}.")
+    if computed := [line for line in printed_ones if line.experiment.analysis is not None]:
+        parts.append(f"Of {len(computed)} that are computed {_how_many([line for line in computed if line.filled])}.")
+    if words := [line for line in lines if line.published is None]:
+        filled = sum(line.filled for line in words)
+        are = "is" if filled == 1 else "are"
+        parts.append(f"Of {len(words)} rows for which the paper prints no number {filled or 'none'} {are} filled in.")
+    return " ".join(parts)
+
+
+def _how_many(lines: Sequence[Line]) -> str:
+    return f"{len(lines) or 'none'} {'has' if len(lines) == 1 else 'have'}"

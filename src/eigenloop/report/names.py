@@ -37,6 +37,8 @@ QUANTITIES = {
     "bpc": "bits per character",
     "gradient_norm": "gradient norm",
     "lr": "learning rate",
+    "mean_gamma": "mean gamma",
+    "non_normality": "departure from normality",
     "singular_ratio": "smallest / largest singular value",
 }
 

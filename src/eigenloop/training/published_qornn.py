@@ -62,7 +62,7 @@ def _mnist(strategy: str) -> Settings:
 
 def _characters(strategy: str) -> Settings:
     pen, keeps = strategy == "ste-pen", strategy in PROJECTED
-    rates = {"lr": 1e-3, "recurrent_lr": 1e-3 if pen or keeps else 1e-3 / 8}
+    rates = {"lr": 1e-3, "recurrent_lr": 1e-3 if keeps else 1e-3 / 8}
     return {
         "task": {"mode": "sentences"},
         "model": {"hidden_size": 1024, "embedding_size": None},
