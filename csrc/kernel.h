@@ -88,7 +88,7 @@ typedef struct {
     void *out;           /* (T, B, n) */
     void *h_n, *c_n;     /* (B, n) */
     void *gates;         /* (T, B, 4n) i, f, g, o of every step; null: not kept */
-    void *cells;         /* (ceil(T / EL_CELL_STEPS), B, n) c before every so many steps, in the order they are visited */
+    void *cells;         /* (ceil(T / EL_CELL_STEPS) + 1, B, n) c before every so many steps as they are visited, and at the end */
     /* backward only */
     const void *grad_out;
     int64_t grad_out_t, grad_out_b;

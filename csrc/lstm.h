@@ -74,6 +74,7 @@ TARGET static void FN(lstm_forward_part)(void *context, int index) {
     const FN(lstm_part) *mine = &run->part[index];
     const int64_t T = call->T, B = call->B, n = call->n, m = call->m, ld = FN(stride)(n), wide = FN(stride)(4 * n);
     const int64_t from = el_slice(B, run->parts, index), to = el_slice(B, run->parts, index + 1), R = to - from;
+    const int64_t segments = (T + EL_CELL_STEPS - 1) / EL_CELL_STEPS;
     const size_t row = (size_t)n * sizeof(REAL);
     REAL *h = mine->state, *next = mine->next;
     for (int64_t r = 0; r < R; r++) {
@@ -101,6 +102,7 @@ TARGET static void FN(lstm_forward_part)(void *context, int index) {
     for (int64_t r = 0; r < R; r++) {
         memcpy((REAL *)call->h_n + (from + r) * n, h + r * ld, row);
         memcpy((REAL *)call->c_n + (from + r) * n, mine->cell + r * ld, row);
+        if (call->cells) memcpy((REAL *)call->cells + (segments * B + from + r) * n, mine->cell + r * ld, row);
     }
 }
 

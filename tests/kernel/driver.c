@@ -228,7 +228,7 @@ static int check(problem p, double tolerance) {
     array out = make(states, 0, p.wide), h_n = make(p.B * p.n, 0, p.wide);
     const int64_t segments = (p.T + EL_CELL_STEPS - 1) / EL_CELL_STEPS;
     array gates = make(p.recurrence == SIMPLE ? states / 2 : 4 * states, 0, p.wide); /* simple: moduli */
-    array cells = make(segments * p.B * p.n, 0, p.wide), c_n = make(p.B * p.n, 0, p.wide);
+    array cells = make((segments + 1) * p.B * p.n, 0, p.wide), c_n = make(p.B * p.n, 0, p.wide);
     const int lstm = p.recurrence == LSTM;
     double *expected = malloc((size_t)states * 8), *last = malloc((size_t)(p.B * p.n) * 8), worst = 0;
     int bad = (lstm ? run_lstm(p, out, h_n, c_n, gates, cells, NULL) : run(p, out, h_n, gates, NULL)) != 0;

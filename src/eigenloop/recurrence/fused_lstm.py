@@ -104,7 +104,7 @@ def _run_forward(
 
 def _output_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], ...]:
     T, B, n = *x.shape[:2], W.shape[1]
-    # One cell more than there are: a size that is 1 for short sequences would tie a traced graph to such.
+    # The last cell is kept too: a size that is 1 for short sequences would tie a traced graph to such.
     kept = ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
     return (T, B, n), (B, n), (B, n), *kept
 
