@@ -21,8 +21,8 @@ from eigenloop.tasks.sequences.logmel import LogMel
 from eigenloop.tasks.sequences.options import Columns, Options
 from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole, windows
 from eigenloop.tasks.sequences.preparing import Missing, Preparation, prepare
+from eigenloop.tasks.sequences.scanning import Statistics, statistics
 from eigenloop.tasks.sequences.splitting import folds, split
-from eigenloop.tasks.sequences.statistics import Statistics, statistics
 from eigenloop.tasks.sequences.times import resampled
 
 __all__ = [

@@ -101,7 +101,7 @@ def _axes(
         return "steps", None
     if len(shape) == 2:
         if (labels is None and lengths is None) or (channels is not None and len(channels) == shape[1]):
-            return "steps,channels", f"X {shape} was taken as one recording (steps, channels); layout= says otherwise"
+            return "steps,channels", "X was taken as one recording (steps, channels); layout= says otherwise"
         return "cases,steps", None
     if len(shape) != 3:
         raise DataError(path, f"X has the shape {shape}: (cases, steps, channels) is wanted")
@@ -112,7 +112,7 @@ def _axes(
     if lengths is not None and lengths.max(initial=0) > min(shape[1:]):
         return ("cases,steps,channels" if shape[1] > shape[2] else "cases,channels,steps"), None
     axes = "cases,channels,steps" if shape[1] < shape[2] else "cases,steps,channels"
-    return axes, f"X {shape} was taken as ({axes.replace(',', ', ')}), more steps than channels; layout= says otherwise"
+    return axes, f"X was taken as ({axes.replace(',', ', ')}), more steps than channels; layout= says otherwise"
 
 
 def _ordered(values: NDArray[Any], axes: str) -> NDArray[Any]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eigenloop.tasks.base import Batch
 from eigenloop.tasks.errors import DataError, at_least
-from eigenloop.tasks.sequences.data import SequenceData
+from eigenloop.tasks.sequences.data import SequenceData, release
 from eigenloop.tasks.sequences.kinds import Kind
 from eigenloop.tasks.sequences.pieces import Pieces
 from eigenloop.tasks.sequences.preparing import Preparation
@@ -43,6 +43,7 @@ def batch(
         raise DataError(data.origin.path, f"a piece of {pieces.length.min()} steps is too short for horizon={horizon}")
     where = list(zip(pieces.case.tolist(), pieces.start.tolist(), pieces.length.tolist(), strict=True))
     inputs = [preparation.inputs(data, *piece, normalise=normalise) for piece in where]
+    release(data.values)
     lengths = pieces.length - cut
     per_step = kind not in ("class", "values")
     if kind == "forecast":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
 from eigenloop.tasks.sequences.labels import Where, encoded, named
-from eigenloop.tasks.sequences.statistics import statistics
+from eigenloop.tasks.sequences.scanning import statistics
 
 #: Spellings of the parts.
 _SPELLINGS = {"training": "train", "validation": "valid", "val": "valid", "dev": "valid", "testing": "test"}

@@ -22,8 +22,9 @@ USUAL = {
     "group": ("group", "groups", "subject", "subject_id", "person", "user", "participant", "patient", "speaker"),
     "part": ("part", "split", "set"),
 }
-#: More columns than this are no table of sequences.
+#: More columns, or longer names, than this are no table of sequences.
 MOST_COLUMNS = 10_000
+LONGEST_NAME = 100
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 
 
@@ -38,13 +39,13 @@ class Roles:
     part: str | None
     channels: tuple[str, ...]
 
-    @staticmethod
-    def is_text(table: Any, name: str) -> bool:
-        """Say whether a column of a pyarrow table holds text."""
-        import pyarrow.types as types
 
-        kind = _kind(table, name)
-        return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+def is_text(table: Any, name: str) -> bool:
+    """Say whether a column of a pyarrow table holds text."""
+    import pyarrow.types as types
+
+    kind = _kind(table, name)
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
@@ -58,6 +59,8 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     for number, name in enumerate(names):
         if not name.strip():
             raise DataError(path, f"column {number + 1} has no name in the first line: give every column one")
+        if len(name) > LONGEST_NAME:
+            raise DataError(path, f"the name of column {number + 1} has {len(name)} characters: give it a short one")
         if names.index(name) < number:
             raise DataError(path, f"columns {names.index(name) + 1} and {number + 1} are both named {name[:40]!r}")
     named = [given.case, given.time, *given.label, given.group, given.part, *given.channels, *given.ignore]
@@ -67,12 +70,9 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     free = [name for name in names if name not in named]
 
     def guess(role: str, chosen: str | None) -> str | None:
-        if chosen is not None:
-            return chosen
-        found = next((name for usual in USUAL[role] for name in free if name.strip().lower() == usual), None)
-        if found is not None:
-            free.remove(found)
-        return found
+        if chosen is None and (chosen := usual(role, free)) is not None:
+            free.remove(chosen)
+        return chosen
 
     case, time, group, part = (guess(role, getattr(given, role)) for role in ("case", "time", "group", "part"))
     label = given.label or tuple(filter(None, [guess("label", None)]))
@@ -80,6 +80,13 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     if not channels:
         raise DataError(path, f"no column is left for the channels: the columns are {', '.join(names)[:300]}")
     return Roles(case, time, label, group, part, channels)
+
+
+def usual(role: str, names: Sequence[str]) -> str | None:
+    """Return the name that usually means a role; beside an x, y is no label but a direction."""
+    lower = [name.strip().lower() for name in names]
+    known = [name for name in USUAL[role] if name in lower and not (name == "y" and "x" in lower)]
+    return names[lower.index(known[0])] if known else None
 
 
 def numbers(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDArray[np.float64]:
@@ -90,7 +97,7 @@ def numbers(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDA
     column, kind = table.column(name), _kind(table, name)
     if types.is_null(kind):
         return np.full(table.num_rows, np.nan)
-    if Roles.is_text(table, name):
+    if is_text(table, name):
         raise _no_number(path, column, name, row)
     if types.is_dictionary(column.type):
         column = column.cast(kind)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import re
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,28 +25,33 @@ MISSING = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null",
 _DECIMAL_COMMA = re.compile(r"(^|;|\t)\s*-?\d+,\d+\s*($|;|\t)", re.MULTILINE)
 #: Lines looked at to tell a decimal comma.
 _LOOK = 4096
+_BLOCK = 2**20
 
 
 def read(path: Path, options: Options) -> SequenceData:
     """Read a long table."""
     libraries.pyarrow(path)
     data = bounded.content(path, options.max_bytes)
-    names = header(path, data)[0]
-    found = roles(path, names, options.columns)
+    head = header(path, data)
+    found = roles(path, head.names, options.columns)
     kept = {name for name in (found.case, found.group, found.part) if name is not None}
     wanted = [*found.channels, *found.label, *kept, *([found.time] if found.time is not None else [])]
-    frame = table(path, data, wanted=list(dict.fromkeys(wanted)), text=kept)
+    frame = table(path, data, head, wanted=list(dict.fromkeys(wanted)), text=kept)
     lines = _line_numbers(data, frame.num_rows)
     return from_table(path, frame, found, options.per_step, lambda row: f"line {lines[row]}", lines)
 
 
-def header(path: Path, data: bytes) -> tuple[list[str], str]:
-    """Return the names in the first line, and what parts them."""
-    line = data[: data.find(b"\n") % (len(data) + 1)]
-    try:
-        text = line.decode("utf-8-sig").rstrip("\r")
-    except UnicodeDecodeError as error:
-        raise DataError(path, f"line 1 is not UTF-8 text ({error.reason}): save the file as CSV UTF-8") from error
+class Head(NamedTuple):
+    """The names in the first line, and what parts them."""
+
+    names: list[str]
+    delimiter: str
+
+
+def header(path: Path, data: bytes) -> Head:
+    """Return what the first line says, of a file that is text."""
+    _is_text(path, data)
+    text = data[: data.find(b"\n") % (len(data) + 1)].decode("utf-8-sig").rstrip("\r")
     if not text.strip():
         raise DataError(path, "the first line is empty: it must name the columns")
     delimiter = max(",;\t", key=text.count)
@@ -56,27 +63,26 @@ def header(path: Path, data: bytes) -> tuple[list[str], str]:
         raise DataError(path, f"line 1 does not name the columns ({error}): mend it") from error
     if all(_is_number(name) for name in names):
         raise DataError(path, f"line 1 holds numbers ({text[:40]}): put a line before it that names the columns")
-    return [name.strip() for name in names], delimiter
+    return Head([name.strip() for name in names], delimiter)
 
 
-def table(path: Path, data: bytes, *, wanted: list[str] | None = None, text: set[str] = frozenset()) -> Any:  # type: ignore[assignment]
+def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = None, text: Collection[str] = ()) -> Any:
     """Return a pyarrow table; the columns in `text` are not turned into numbers."""
     import pyarrow as pa
     import pyarrow.csv as arrow
 
-    names, delimiter = header(path, data)
     ragged: list[Any] = []
 
     def remember(row: Any) -> str:
         ragged.append(row)
         return "error"
 
-    comma = delimiter != "," and _DECIMAL_COMMA.search(data[:_LOOK].decode("utf-8", "replace")) is not None
+    comma = head.delimiter != "," and _DECIMAL_COMMA.search(data[:_LOOK].decode("utf-8", "replace")) is not None
     try:
         return arrow.read_csv(
             pa.BufferReader(data),
-            arrow.ReadOptions(use_threads=False, column_names=names, skip_rows=1, block_size=2**22),
-            arrow.ParseOptions(delimiter=delimiter, invalid_row_handler=remember),
+            arrow.ReadOptions(use_threads=False, column_names=head.names, skip_rows=1, block_size=2**22),
+            arrow.ParseOptions(delimiter=head.delimiter, invalid_row_handler=remember),
             arrow.ConvertOptions(
                 null_values=MISSING,
                 strings_can_be_null=True,
@@ -90,13 +96,26 @@ def table(path: Path, data: bytes, *, wanted: list[str] | None = None, text: set
             row = ragged[0]
             raise DataError(
                 path,
-                f"line {_line_numbers(data, row.number)[-1]} has {row.actual_columns} columns where the first line "
+                f"line {_line_numbers(data, row.number - 1)[-1]} has {row.actual_columns} columns where the first line "
                 f"names {row.expected_columns}: mend it",
             ) from error
         if "Empty CSV" in str(error):
             raise DataError(path, "it has column names and no rows: at least one step is needed") from error
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"it cannot be read as CSV ({reason}): save it as CSV UTF-8") from error
+
+
+def _is_text(path: Path, data: bytes) -> None:
+    """Refuse what is not UTF-8, by its line; in blocks, so that it is never in memory twice."""
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    for start in range(0, len(data) + 1, _BLOCK):
+        block = data[start : start + _BLOCK]
+        try:
+            decoder.decode(block, final=start + _BLOCK > len(data))
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise DataError(path, f"line {line} is not UTF-8 text ({error.reason}): save it as CSV UTF-8") from error
+        line += block.count(b"\n")
 
 
 def _line_numbers(data: bytes, rows: int) -> NDArray[np.uint32]:

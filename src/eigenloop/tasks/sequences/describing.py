@@ -6,7 +6,7 @@ import numpy as np
 
 from eigenloop.tasks.sequences.data import PARTS, SequenceData
 from eigenloop.tasks.sequences.kinds import kind_of
-from eigenloop.tasks.sequences.statistics import statistics
+from eigenloop.tasks.sequences.scanning import statistics
 
 #: Classes and channels that are listed before the rest is counted.
 _LISTED = 12

@@ -15,19 +15,9 @@ from eigenloop.tasks.sequences.kinds import as_classes
 from eigenloop.tasks.sequences.labels import sorted_names
 
 
-def join(parts: Mapping[str, SequenceData]) -> SequenceData:
-    """Put ``train``, ``valid`` and ``test`` data together; their channels and kinds of labels must agree.
-
-    Values are copied, so this is for data in memory.
-
-    >>> from eigenloop.tasks.sequences import from_arrays
-    >>> train, test = from_arrays(np.zeros((4, 9)), list("abab")), from_arrays(np.ones((2, 7)), list("ba"))
-    >>> data = join({"train": train, "test": test})
-    >>> data.parts, data.lengths, data.class_names
-    (array([0, 0, 0, 0, 2, 2]), array([9, 9, 9, 9, 7, 7]), ('a', 'b'))
-    """
-    names = [part for part in PARTS if part in parts]
-    found = _agreeing([parts[name] for name in names])
+def together(found: Sequence[SequenceData]) -> SequenceData:
+    """Put data sets one after another; their channels and kinds of labels must agree. Values are copied."""
+    found = _agreeing(list(found))
     first, sizes = found[0], [len(data) for data in found]
     steps = [data.values.shape[0] * data.values.shape[1] for data in found]
     offsets = np.repeat(np.cumsum([0, *steps[:-1]]), sizes)
@@ -43,12 +33,28 @@ def join(parts: Mapping[str, SequenceData]) -> SequenceData:
         labels=_labels(found),
         groups=groups,
         group_names=group_names,
-        parts=np.repeat([PARTS.index(name) for name in names], sizes),
+        parts=None,
         times=None if any(data.times is None for data in found) else _flat([data.times for data in found]),
         lines=None,
         case_names=_case_names(found),
         notes=tuple(dict.fromkeys(note for data in found for note in data.notes)),
     )
+
+
+def join(parts: Mapping[str, SequenceData]) -> SequenceData:
+    """Put ``train``, ``valid`` and ``test`` data together; their channels and kinds of labels must agree.
+
+    Values are copied, so this is for data in memory.
+
+    >>> from eigenloop.tasks.sequences import from_arrays
+    >>> train, test = from_arrays(np.zeros((4, 9)), list("abab")), from_arrays(np.ones((2, 7)), list("ba"))
+    >>> data = join({"train": train, "test": test})
+    >>> data.parts, data.lengths, data.class_names
+    (array([0, 0, 0, 0, 2, 2]), array([9, 9, 9, 9, 7, 7]), ('a', 'b'))
+    """
+    names = [part for part in PARTS if part in parts]
+    numbers = np.repeat([PARTS.index(name) for name in names], [len(parts[name]) for name in names])
+    return dataclasses.replace(together([parts[name] for name in names]), parts=numbers)
 
 
 def recoded(data: SequenceData, classes: Sequence[str]) -> SequenceData:

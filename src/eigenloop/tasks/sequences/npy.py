@@ -40,7 +40,7 @@ class Header:
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Map ``name.npy`` from the disk; labels are in ``name_y.npy``, beside ``X.npy`` in ``y.npy``; so are the others."""
+    """Map ``name.npy`` from the disk; labels are in ``name_y.npy``, beside ``X.npy`` in ``y.npy``, and so on."""
     values = _mapped(path)
     prefix = "" if path.stem.lower() == "x" else f"{path.stem}_"
     beside = {name: path.with_name(f"{prefix}{name}.npy") for name in BESIDE}

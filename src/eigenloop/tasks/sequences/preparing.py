@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from eigenloop.tasks.errors import DataError, one_of
 from eigenloop.tasks.sequences.data import SequenceData
 from eigenloop.tasks.sequences.pieces import Pieces
-from eigenloop.tasks.sequences.statistics import Statistics, statistics
+from eigenloop.tasks.sequences.scanning import Statistics, statistics
 
 #: Missing values are an error, are those of the step before, or are the mean with channels that mark them.
 Missing = Literal["error", "previous", "mask"]

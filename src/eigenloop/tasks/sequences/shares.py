@@ -60,6 +60,17 @@ def by_group(
     return best[group]
 
 
+def in_order(count: int, shares: Sequence[float]) -> NDArray[np.int64]:
+    """Return the part of each case, one part after the other.
+
+    >>> in_order(6, [0.5, 0.3, 0.2])
+    array([0, 0, 0, 1, 1, 2])
+    """
+    ends = np.rint(np.cumsum(shares) / np.sum(shares) * count)
+    part = np.searchsorted(ends, np.arange(count), side="right")
+    return _filled(part, np.ones(count), len(shares))
+
+
 def _greedy(table: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
     """Give each group in turn to the part that lacks most."""
     sizes, owed = table.sum(1), wanted.sum(1)

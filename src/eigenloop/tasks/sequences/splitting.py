@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from eigenloop.tasks.errors import DataError, at_least, one_of
 from eigenloop.tasks.sequences.data import PARTS, SequenceData
 from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole
-from eigenloop.tasks.sequences.shares import by_class, by_group
+from eigenloop.tasks.sequences.shares import by_class, by_group, in_order
 
-By = Literal["cases", "time"]
+By = Literal["cases", "order", "time"]
 #: With fewer cases than this every recording is cut in time, so that each part sees all of them.
 FEW = 10
 
@@ -25,7 +25,8 @@ def split(
 
     Parts that the file fixes stay as they are, and those that it does not have are taken from its training part. Groups
     are never torn apart. Otherwise every class is shared out alike. With ``by="time"`` every case is cut into
-    contiguous blocks, train first and test last: so are a few long recordings, unless `by` is given.
+    contiguous blocks, train first and test last; so are a few long recordings, unless `by` is given. With
+    ``by="order"`` the first cases of the file train and the last test, for windows that somebody cut with overlap.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> parts = split(from_arrays(np.zeros((20, 5)), [0, 1] * 10, groups=np.arange(20) // 4), valid=0.2, test=0.2)
@@ -36,10 +37,10 @@ def split(
         raise ValueError(f"valid and test are shares that leave some for training, got {valid} and {test}")
     shares = dict(zip(PARTS, (1 - valid - test, valid, test), strict=True))
     if data.parts is not None:
-        return _fixed(data, data.parts, shares, seed)
+        return _fixed(data, data.parts, shares, seed, by)
     if _chosen(data, by) == "time":
         return _not_empty(data, dict(zip(PARTS, blocks(whole(data), list(shares.values())), strict=True)), shares)
-    return _drawn(data, np.arange(len(data)), shares, seed)
+    return _drawn(data, np.arange(len(data)), shares, seed, by)
 
 
 def folds(
@@ -59,34 +60,41 @@ def folds(
     if data.parts is None and _chosen(data, by) == "time":
         return _time_folds(data, count, valid)
     cases = np.arange(len(data)) if data.parts is None else np.flatnonzero(data.parts != PARTS.index("test"))
-    assigned = _assigned(data, cases, [1 / count] * count, seed)
+    assigned = _assigned(data, cases, [1 / count] * count, seed, by)
     found = []
     for fold in range(count):
         shares = {"train": 1 - valid, "valid": valid}
-        parts = _drawn(data, cases[assigned != fold], shares, seed)
+        parts = _drawn(data, cases[assigned != fold], shares, seed, by)
         found.append({**parts, "test": whole(data, cases[assigned == fold])})
     return found
 
 
-def _fixed(data: SequenceData, parts: NDArray[np.int64], shares: dict[str, float], seed: int) -> dict[str, Pieces]:
+def _fixed(
+    data: SequenceData, parts: NDArray[np.int64], shares: dict[str, float], seed: int, by: By | None
+) -> dict[str, Pieces]:
     given = {name: np.flatnonzero(parts == number) for number, name in enumerate(PARTS)}
     if not len(given["train"]):
         raise DataError(data.origin.path, "it fixes the parts, but no case is for training: mark some as train")
     drawn = {name: share for name, share in shares.items() if name == "train" or not len(given[name])}
     # Shares are those of what is left when the fixed parts are taken away.
-    found = _drawn(data, given["train"], {name: share / sum(drawn.values()) for name, share in drawn.items()}, seed)
+    drawn = {name: share / sum(drawn.values()) for name, share in drawn.items()}
+    found = _drawn(data, given["train"], drawn, seed, by)
     return {name: found[name] if name in found else whole(data, given[name]) for name in PARTS}
 
 
-def _drawn(data: SequenceData, cases: NDArray[np.int64], shares: dict[str, float], seed: int) -> dict[str, Pieces]:
+def _drawn(
+    data: SequenceData, cases: NDArray[np.int64], shares: dict[str, float], seed: int, by: By | None
+) -> dict[str, Pieces]:
     wanted = [name for name, share in shares.items() if share > 0]
-    assigned = _assigned(data, cases, [shares[name] for name in wanted], seed)
+    assigned = _assigned(data, cases, [shares[name] for name in wanted], seed, by)
     return {
         name: whole(data, cases[assigned == wanted.index(name)] if name in wanted else cases[:0]) for name in shares
     }
 
 
-def _assigned(data: SequenceData, cases: NDArray[np.int64], shares: Sequence[float], seed: int) -> NDArray[np.int64]:
+def _assigned(
+    data: SequenceData, cases: NDArray[np.int64], shares: Sequence[float], seed: int, by: By | None
+) -> NDArray[np.int64]:
     """Return the part of each of these cases."""
     classes = np.zeros(len(cases), np.int64)
     if data.labels is not None and data.class_names is not None and not data.per_step:
@@ -100,6 +108,8 @@ def _assigned(data: SequenceData, cases: NDArray[np.int64], shares: Sequence[flo
             f"{units} {what} cannot fill {len(shares)} parts: give more, or fewer parts (a share of 0), "
             "or cut recordings in time (by='time')",
         )
+    if by == "order":
+        return in_order(len(cases), shares)
     rng = np.random.default_rng((seed, len(shares)))
     return by_class(classes, shares, rng) if groups is None else by_group(groups, classes, shares, rng)
 
@@ -107,9 +117,9 @@ def _assigned(data: SequenceData, cases: NDArray[np.int64], shares: Sequence[flo
 def _chosen(data: SequenceData, by: By | None) -> By:
     if by is None:
         return "time" if len(data) < FEW and data.groups is None else "cases"
-    one_of("by", by, ("cases", "time"))
-    if by == "time" and data.groups is not None:
-        raise ValueError("by='time' puts every recording on all sides, and groups forbid that: leave one of them out")
+    one_of("by", by, get_args(By))
+    if by != "cases" and data.groups is not None:
+        raise ValueError(f"by={by!r} would put a group on several sides: leave it out, or the groups")
     return by
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.sequences import times
 from eigenloop.tasks.sequences.building import built
-from eigenloop.tasks.sequences.columns import Roles, numbers, texts
+from eigenloop.tasks.sequences.columns import Roles, is_text, numbers, texts
 from eigenloop.tasks.sequences.data import Origin, SequenceData, ragged
 
 #: Where a row stands in its file, in words.
@@ -108,7 +108,7 @@ def _labels(
     column: NDArray[Any]
     if len(roles.label) > 1:
         column = np.stack([numbers(path, table, name, row) for name in roles.label], axis=1)[order]
-    elif roles.is_text(table, name):
+    elif is_text(table, name):
         column = texts(path, table, name, row)[order]
     else:
         column = numbers(path, table, name, row)[order]

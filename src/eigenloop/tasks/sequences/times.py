@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenloop.tasks.errors import DataError
-from eigenloop.tasks.sequences.columns import Roles, numbers
+from eigenloop.tasks.sequences.columns import is_text, numbers
 from eigenloop.tasks.sequences.data import SequenceData, ragged
 
 #: Steps whose length differs by more than this share from the median are irregular.
@@ -26,7 +26,7 @@ def column(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDAr
     import pyarrow.types as types
 
     kind = table.schema.field(name).type
-    if Roles.is_text(table, name):
+    if is_text(table, name):
         raise DataError(path, f"column {name} holds text, not times: write numbers, or dates as 2024-05-31 12:00:00")
     if types.is_temporal(kind) and not types.is_interval(kind):
         found = table.column(name)

@@ -37,9 +37,11 @@ def samples(path: Path, limit: int) -> tuple[NDArray[np.float64], int]:
 
 def _scaled(content: bytes, width: int) -> NDArray[np.float64]:
     if width == 1:  # the only width without a sign
-        return (np.frombuffer(content, np.uint8) - 128.0) / 128.0
-    if width == 3:
+        return (np.frombuffer(content, np.uint8).astype(np.float64) - 128) / 128
+    if width == 3:  # the three high bytes of four
         wide = np.zeros((len(content) // 3, 4), np.uint8)
         wide[:, 1:] = np.frombuffer(content, np.uint8).reshape(-1, 3)
-        return wide.view("<i4")[:, 0] / 2.0**31
-    return np.frombuffer(content, f"<i{width}").astype(np.float64) / 2.0 ** (8 * width - 1)
+        content, width = wide.tobytes(), 4
+    whole = np.frombuffer(content, f"<i{width}").astype(np.float64)
+    whole /= 2.0 ** (8 * width - 1)
+    return whole

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigenloop.tasks.errors import DataError
-from eigenloop.tasks.sequences.data import SequenceData, memory_map
+from eigenloop.tasks.sequences.data import SequenceData, release
 from eigenloop.tasks.sequences.pieces import Pieces, whole
 
 #: Values in a block: a few of them fit into the cache together.
@@ -55,32 +54,32 @@ def statistics(data: SequenceData, pieces: Pieces | None = None) -> Statistics:
     for part, block in _blocks(data, whole(data) if pieces is None else pieces):
         seen = np.isfinite(block)
         full = bool(seen.all())
-        if not full or np.abs(block).max(initial=0.0) > _LARGEST:
+        low, high = block.min(1), block.max(1)
+        if not full:
             _no_infinities(data, part, block)
-            if first is None and not full:
-                first = _place(data, part, ~seen)
-        n = np.full(m, len(block)) if full else seen.sum(0)
+            first = first or _place(data, part, ~seen)
+            low, high = np.where(seen, block, np.inf).min(1), np.where(seen, block, -np.inf).max(1)
+        elif max(-low.min(), high.max()) > _LARGEST:
+            _no_infinities(data, part, block)
+        n = seen.sum(1)
         filled = block if full else np.where(seen, block, 0.0)
-        block_mean = filled.sum(0) / np.maximum(n, 1)
-        centred = filled - block_mean
+        block_mean = filled.sum(1) / np.maximum(n, 1)
+        centred = filled - block_mean[:, None]
         if not full:
             centred[~seen] = 0.0
-        total = np.maximum(count + n, 1)
-        shift = block_mean - mean
-        squares += np.einsum("ij,ij->j", centred, centred) + shift**2 * (count * (n / total))
-        mean += shift * (n / total)
+        share, shift = n / np.maximum(count + n, 1), block_mean - mean
+        squares += np.einsum("ij,ij->i", centred, centred) + shift**2 * (count * share)
+        mean += shift * share
         count += n
-        missing += len(block) - n
-        smallest = np.minimum(smallest, (block if full else np.where(seen, block, np.inf)).min(0))
-        largest = np.maximum(largest, (block if full else np.where(seen, block, -np.inf)).max(0))
+        missing += block.shape[1] - n
+        smallest, largest = np.minimum(smallest, low), np.maximum(largest, high)
     deviation = np.sqrt(squares / np.maximum(count, 1))
     return Statistics(count, missing, mean, deviation, smallest, largest, first)
 
 
 def _blocks(data: SequenceData, pieces: Pieces) -> Iterator[tuple[Pieces, NDArray[np.float64]]]:
-    """Yield the steps of the pieces in order, some thousand at a time, (steps, channels), and which they are."""
+    """Yield the steps of the pieces in order, some thousand at a time, (channels, steps), and which they are."""
     most = max(1, _BLOCK // data.channels)
-    mapped = memory_map(data.values)
     gathered: list[tuple[int, int, int]] = []
     size = 0
     for case, start, length in zip(pieces.case.tolist(), pieces.start.tolist(), pieces.length.tolist(), strict=True):
@@ -91,19 +90,20 @@ def _blocks(data: SequenceData, pieces: Pieces) -> Iterator[tuple[Pieces, NDArra
             if size == most:
                 yield _gathered(data, gathered)
                 gathered, size = [], 0
-                if mapped is not None and hasattr(mapped, "madvise"):
-                    mapped.madvise(mmap.MADV_DONTNEED)  # pages seen once need not stay
+                release(data.values)
     if gathered:
         yield _gathered(data, gathered)
 
 
 def _gathered(data: SequenceData, where: list[tuple[int, int, int]]) -> tuple[Pieces, NDArray[np.float64]]:
     found: list[Any] = [data.values[data.steps(case, start, start + length)] for case, start, length in where]
-    return Pieces.of(*zip(*where, strict=True)), np.concatenate(found, dtype=np.float64, casting="unsafe")
+    # Sums over the last axis are several times as fast.
+    block = np.ascontiguousarray((found[0] if len(found) == 1 else np.concatenate(found)).T, np.float64)
+    return Pieces.of(*zip(*where, strict=True)), block
 
 
 def _place(data: SequenceData, part: Pieces, bad: NDArray[np.bool_]) -> str:
-    step, channel = (int(index[0]) for index in np.nonzero(bad))
+    step, channel = (int(index[0]) for index in np.nonzero(bad.T))
     ends = np.cumsum(part.length)
     piece = int(np.searchsorted(ends, step, side="right"))
     within = step - int(ends[piece] - part.length[piece])
@@ -113,7 +113,7 @@ def _place(data: SequenceData, part: Pieces, bad: NDArray[np.bool_]) -> str:
 def _no_infinities(data: SequenceData, part: Pieces, block: NDArray[np.float64]) -> None:
     bad = np.abs(block) > _LARGEST
     if bad.any():
-        value = block[bad][0]
+        value = block.T[bad.T][0]
         raise DataError(
             data.origin.path,
             f"the value {value:g} at {_place(data, part, bad)} is infinite or beyond what 32-bit floats hold: mend it, "
