@@ -1,6 +1,6 @@
 """10,000 damaged files: each is read or refused with a sentence, nothing in them runs, memory and time are bounded.
 
-``EIGENLOOP_FUZZ`` is how many are drawn over all formats; in CI it is 10,000 unless it says otherwise.
+``EIGENLOOP_FUZZ=10000`` draws them all, over all formats together; without it, 4,000 in CI and 1,000 elsewhere.
 """
 
 import gzip
@@ -26,8 +26,8 @@ from writing import WRITERS, cases, csv_text, rows, ts_text, wav_bytes
 from eigenloop.tasks import DataError
 from eigenloop.tasks.sequences import Options, SequenceData, describe, read
 
-TOTAL = int(os.environ.get("EIGENLOOP_FUZZ", "10000" if os.environ.get("CI") else "1000"))
-LIMITS = Options(max_bytes=4 * 2**20)
+TOTAL = int(os.environ.get("EIGENLOOP_FUZZ", "4000" if os.environ.get("CI") else "1000"))
+LIMITS = Options(max_bytes=2**20)
 MIB = 2**20
 GOOD = cases(count=6)
 
@@ -290,7 +290,7 @@ def odd_archives(draw: st.DrawFn) -> bytes:
             elif what == 8:
                 member = pickle.dumps(Marker())
             else:
-                member = npy_bytes(np.zeros(draw(st.sampled_from([10, 1000, MIB // 4, MIB]))))
+                member = npy_bytes(np.zeros(draw(st.sampled_from([10, 1000, MIB // 16, MIB // 4]))))
             archive.writestr(f"{name}.npy", member)
     data = bytearray(file.getvalue())
     if draw(st.integers(0, 4)) == 0:  # sizes in the directory of the archive that are not true

@@ -54,15 +54,7 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     >>> roles(Path("watch.csv"), ["id", "time", "ax", "ay", "activity"], Columns()).channels
     ('ax', 'ay')
     """
-    if len(names) > MOST_COLUMNS:
-        raise DataError(path, f"it has {len(names):,} columns: at most {MOST_COLUMNS:,} are read")
-    for number, name in enumerate(names):
-        if not name.strip():
-            raise DataError(path, f"column {number + 1} has no name in the first line: give every column one")
-        if len(name) > LONGEST_NAME:
-            raise DataError(path, f"the name of column {number + 1} has {len(name)} characters: give it a short one")
-        if names.index(name) < number:
-            raise DataError(path, f"columns {names.index(name) + 1} and {number + 1} are both named {name[:40]!r}")
+    check_names(path, names)
     named = [given.case, given.time, *given.label, given.group, given.part, *given.channels, *given.ignore]
     for name in filter(None, named):
         if name not in names:
@@ -80,6 +72,19 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     if not channels:
         raise DataError(path, f"no column is left for the channels: the columns are {', '.join(names)[:300]}")
     return Roles(case, time, label, group, part, channels)
+
+
+def check_names(path: Path, names: Sequence[str]) -> None:
+    """Every column needs a name of its own."""
+    if len(names) > MOST_COLUMNS:
+        raise DataError(path, f"it has {len(names):,} columns: at most {MOST_COLUMNS:,} are read")
+    for number, name in enumerate(names):
+        if not name.strip():
+            raise DataError(path, f"column {number + 1} has no name in the first line: give every column one")
+        if len(name) > LONGEST_NAME:
+            raise DataError(path, f"the name of column {number + 1} has {len(name)} characters: give it a short one")
+        if names.index(name) < number:
+            raise DataError(path, f"columns {names.index(name) + 1} and {number + 1} are both named {name[:40]!r}")
 
 
 def usual(role: str, names: Sequence[str]) -> str | None:
@@ -119,7 +124,7 @@ def texts(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDArr
     column = table.column(name)
     if not types.is_dictionary(column.type):
         column = column.cast(pa.string()).dictionary_encode()
-    found: list[NDArray[np.object_]] = []
+    found = [np.empty(0, object)]
     for chunk in column.chunks:
         words = ["" if word is None else str(word).strip() for word in chunk.dictionary.cast(pa.string()).to_pylist()]
         numbers = chunk.indices.cast(pa.int64()).fill_null(len(words)).to_numpy(zero_copy_only=False)

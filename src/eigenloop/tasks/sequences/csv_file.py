@@ -79,7 +79,7 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
 
     comma = head.delimiter != "," and _DECIMAL_COMMA.search(data[:_LOOK].decode("utf-8", "replace")) is not None
     try:
-        return arrow.read_csv(
+        found = arrow.read_csv(
             pa.BufferReader(data),
             arrow.ReadOptions(use_threads=False, column_names=head.names, skip_rows=1, block_size=2**22),
             arrow.ParseOptions(delimiter=head.delimiter, invalid_row_handler=remember),
@@ -100,9 +100,16 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
                 f"names {row.expected_columns}: mend it",
             ) from error
         if "Empty CSV" in str(error):
-            raise DataError(path, "it has column names and no rows: at least one step is needed") from error
+            raise _no_rows(path) from error
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"it cannot be read as CSV ({reason}): save it as CSV UTF-8") from error
+    if not found.num_rows:
+        raise _no_rows(path)
+    return found
+
+
+def _no_rows(path: Path) -> DataError:
+    return DataError(path, "it has column names and no rows: at least one is needed")
 
 
 def _is_text(path: Path, data: bytes) -> None:

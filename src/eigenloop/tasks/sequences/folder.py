@@ -13,7 +13,7 @@ import numpy as np
 from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.sequences import bounded, csv_file, libraries, wav
 from eigenloop.tasks.sequences.building import built
-from eigenloop.tasks.sequences.columns import is_text, numbers, texts, usual
+from eigenloop.tasks.sequences.columns import check_names, is_text, numbers, texts, usual
 from eigenloop.tasks.sequences.data import Origin, SequenceData, stacked
 from eigenloop.tasks.sequences.joining import together
 from eigenloop.tasks.sequences.options import Options
@@ -81,6 +81,7 @@ def _listed(file: Path, options: Options) -> dict[str, Any]:
     libraries.pyarrow(file)
     data = bounded.content(file, options.max_bytes)
     head, given = csv_file.header(file, data), options.columns
+    check_names(file, head.names)
     own = {"case": given.case, "label": next(iter(given.label), None), "group": given.group, "part": given.part}
     chosen = {role: name if name in head.names else usual(role, head.names) for role, name in own.items()}
     chosen["case"] = chosen["case"] or head.names[0]

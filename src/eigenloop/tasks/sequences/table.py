@@ -35,7 +35,7 @@ def from_table(
         lines: of the rows in the file.
     """
     if not table.num_rows:
-        raise DataError(path, "it has column names and no rows: at least one step is needed")
+        raise DataError(path, "it has column names and no rows: at least one is needed")
     values = np.empty((table.num_rows, len(roles.channels)))
     for channel, name in enumerate(roles.channels):
         values[:, channel] = numbers(path, table, name, row)

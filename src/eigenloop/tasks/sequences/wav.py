@@ -26,6 +26,8 @@ def samples(path: Path, limit: int) -> tuple[NDArray[np.float64], int]:
         raise DataError(
             path, f"it is no wav file of whole numbers, or damaged{reason[:200]}: save it as 16-bit PCM"
         ) from error
+    if not 1 <= width <= 4:
+        raise DataError(path, f"it has {8 * width} bits a sample: save it with 8, 16, 24 or 32")
     found = len(content) // (width * channels)
     if not 0 < found == expected or not 100 <= rate <= 768_000:
         raise DataError(
