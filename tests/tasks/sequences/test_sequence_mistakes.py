@@ -12,7 +12,7 @@ import pytest
 from writing import wav_bytes
 
 from eigenloop.tasks import DataError
-from eigenloop.tasks.sequences import Options, describe, from_arrays, read
+from eigenloop.tasks.sequences import Columns, Options, describe, from_arrays, join, read
 
 GOOD = "case,time,a,b,label\nA,0,1,2,run\nA,1,3,4,run\nB,0,5,6,walk\nB,1,7,8,walk\n"
 
@@ -243,3 +243,26 @@ def test_what_is_odd_is_noted() -> None:
         "the same value everywhere in channel 1",
         "only one case of class b: it can be learnt or tested, not both",
     )
+
+
+def test_rows_that_are_numbered(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,v\n0,1\n1,2\n2,5\n")
+    assert read(tmp_path / "a.csv").notes == ("every case has a single step: is id the column of cases?",)
+
+
+def test_maps_are_not_joined(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", X)
+    data = read(tmp_path / "a.npy")
+    with pytest.raises(DataError, match=r"name_parts\.npy"):
+        join({"train": data, "test": data})
+    np.save(tmp_path / "a_parts.npy", ["train", "train", "val", "train", "test", "Test"])
+    assert read(tmp_path / "a.npy").parts.tolist() == [0, 0, 1, 0, 2, 2]  # type: ignore[union-attr]
+
+
+def test_columns_of_the_list_of_a_folder(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.csv").write_text("a,b\n1,2\n3,5\n")
+    (tmp_path / "labels.csv").write_text("what,who,where\nx,P,two\ny,Q,one\n")
+    columns = Columns(case="where", label=("what",), group="who")
+    data = read(tmp_path, Options(columns=columns))
+    assert (data.case_names, data.class_names, data.group_names) == (("two", "one"), ("x", "y"), ("P", "Q"))

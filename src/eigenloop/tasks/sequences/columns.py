@@ -20,7 +20,7 @@ USUAL = {
     "time": ("time", "t", "timestamp", "step", "date", "datetime", "seconds"),
     "label": ("label", "labels", "class", "y", "target", "activity"),
     "group": ("group", "groups", "subject", "subject_id", "person", "user", "participant", "patient", "speaker"),
-    "part": ("part", "split", "set"),
+    "part": ("part", "split"),
 }
 #: More columns, or longer names, than this are no table of sequences.
 MOST_COLUMNS = 10_000
@@ -113,7 +113,7 @@ def numbers(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDA
     return column.cast(pa.float64(), safe=False).to_numpy().astype(np.float64)
 
 
-def texts(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDArray[np.object_]:
+def texts(path: Path, table: Any, name: str) -> NDArray[np.object_]:
     """Return a column as text, empty where nothing is given; equal entries are one object."""
     import pyarrow as pa
     import pyarrow.types as types

@@ -36,8 +36,10 @@ def read(path: Path, options: Options) -> SequenceData:
         raise DataError(path, "the folder holds no case: put one .csv or .wav file for each into it, and labels.csv")
     if len({file.suffix == ".wav" for file in chosen}) > 1:
         raise DataError(path, "the folder mixes .csv and .wav cases: use two folders")
-    cases = _cases(path, chosen, options, _sounds() if chosen[0].suffix == ".wav" else _table)
     labels = listed.get("label")
+    columns = dataclasses.replace(options.columns, case=None, group=None, part=None)
+    within = dataclasses.replace(options, columns=columns if labels is None else dataclasses.replace(columns, label=()))
+    cases = _cases(path, chosen, within, _sounds() if chosen[0].suffix == ".wav" else _table)
     if labels is not None and cases.labels is not None:
         raise DataError(path, f"labels are in {LIST} and in {chosen[0].name} too: leave one of them out")
     left = len(files) - len(set(chosen))
@@ -91,13 +93,13 @@ def _listed(file: Path, options: Options) -> dict[str, Any]:
         return f"line {row + 2}"
 
     found: dict[str, Any] = {
-        role: texts(file, frame, name, line).tolist() for role, name in chosen.items() if name and role != "label"
+        role: texts(file, frame, name).tolist() for role, name in chosen.items() if name and role != "label"
     }
     if len(set(found["case"])) < len(found["case"]):
         twice = Counter(found["case"]).most_common(1)[0][0]
         raise DataError(file, f"case {twice[:60]!r} is listed twice: keep one line for each")
     if (label := chosen["label"]) is not None:
-        found["label"] = (texts if is_text(frame, label) else numbers)(file, frame, label, line)
+        found["label"] = texts(file, frame, label) if is_text(frame, label) else numbers(file, frame, label, line)
     return found
 
 

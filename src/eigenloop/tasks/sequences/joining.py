@@ -17,6 +17,13 @@ from eigenloop.tasks.sequences.labels import sorted_names
 
 def together(found: Sequence[SequenceData]) -> SequenceData:
     """Put data sets one after another; their channels and kinds of labels must agree. Values are copied."""
+    for data in found:
+        if data.mapped:
+            raise DataError(
+                data.origin.path,
+                "it is read from the disk, and joining would copy it: put all cases into one .npy, and train, valid or "
+                "test for each into name_parts.npy",
+            )
     found = _agreeing(list(found))
     first, sizes = found[0], [len(data) for data in found]
     steps = [data.values.shape[0] * data.values.shape[1] for data in found]

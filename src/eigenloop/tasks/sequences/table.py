@@ -51,13 +51,15 @@ def from_table(
         """Return the one text that a column has for each case."""
         if name is None:
             return None
-        column = texts(path, table, name, row)[order]
+        column = texts(path, table, name)[order]
         _constant(path, column, starts, lengths, name, names, place)
         return column[starts].tolist()
 
     labels, at_steps = _labels(path, table, roles, order, starts, lengths, per_step, names, row)
     clock = None if roles.time is None else times.column(path, table, roles.time, row)[order]
-    notes = () if clock is None else times.checked(path, clock, starts, lengths, place)
+    notes = list(() if clock is None else times.checked(path, clock, starts, lengths, place))
+    if roles.case is not None and len(lengths) > 1 and lengths.max() == 1:
+        notes.append(f"every case has a single step: is {roles.case} the column of cases?")
     return built(
         origin=Origin(path, (path,)),
         values=(values if (order[:-1] < order[1:]).all() else values[order])[None],
@@ -81,7 +83,7 @@ def _cases(path: Path, table: Any, roles: Roles, row: Row) -> tuple[NDArray[np.i
     """Return the case of every row, numbered as they appear, and the names."""
     if roles.case is None:
         return np.zeros(table.num_rows, np.int64), None
-    column = texts(path, table, roles.case, row)
+    column = texts(path, table, roles.case)
     order: dict[str, int] = {}
     found = np.array([order.setdefault(name, len(order)) for name in column.tolist()], np.int64)
     if "" in order:
@@ -109,7 +111,7 @@ def _labels(
     if len(roles.label) > 1:
         column = np.stack([numbers(path, table, name, row) for name in roles.label], axis=1)[order]
     elif is_text(table, name):
-        column = texts(path, table, name, row)[order]
+        column = texts(path, table, name)[order]
     else:
         column = numbers(path, table, name, row)[order]
     if per_step is None:
