@@ -182,6 +182,18 @@ def test_columns_are_given(tmp_path: Path) -> None:
     assert (len(data), data.channel_names, data.labels) == (1, ("y",), None)
 
 
+def test_a_recording_for_each_person(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("subject,x,y,z,activity\nA,1,2,3,run\nA,1,2,4,rest\nB,5,6,7,rest\nB,5,6,8,run\n")
+    data = read(tmp_path / "a.csv")
+    assert (data.case_names, data.group_names, data.channel_names) == (("A", "B"), ("A", "B"), ("x", "y", "z"))
+    assert kind_of(data) == "step-class"
+
+
+def test_labels_still_to_be_found(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("case,v,label\nA,1,\nA,2,\nB,3,\n")
+    assert read(tmp_path / "a.csv").labels is None
+
+
 def test_dates(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("date,v\n2024-05-31 12:00:00,1\n2024-05-31 12:00:30,2\n2024-06-01 12:00:00,5\n")
     data = read(tmp_path / "a.csv")

@@ -71,7 +71,7 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     channels = given.channels or tuple(free)
     if not channels:
         raise DataError(path, f"no column is left for the channels: the columns are {', '.join(names)[:300]}")
-    return Roles(case, time, label, group, part, channels)
+    return Roles(case or group, time, label, group, part, channels)  # without cases, a recording for each person
 
 
 def check_names(path: Path, names: Sequence[str]) -> None:

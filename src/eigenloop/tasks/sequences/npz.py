@@ -61,6 +61,8 @@ def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
                     found[name] = npy.array(path, name, head, stream.read()[head.offset :])
     except DataError:
         raise
+    except OSError as error:
+        raise DataError(path, f"it cannot be read: {error.strerror or error}") from error
     except Exception as error:  # zipfile, zlib and lzma each have their own for a damaged archive
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"the .npz archive is cut off or damaged ({reason}): save it again") from error

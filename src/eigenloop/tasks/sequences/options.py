@@ -18,7 +18,7 @@ class Columns:
     """The columns of a table, by name; those left out are guessed from the usual names.
 
     Attributes:
-        case: which sequence a row belongs to; without one the table is a single recording.
+        case: which sequence a row belongs to; without one every group, or else the table, is a single recording.
         time: numbers or dates, increasing within a case.
         label: the class or value; several columns are several values.
         group: whom a case comes from, a person say, who must not be in two parts.

@@ -104,7 +104,7 @@ def _labels(
     row: Row,
 ) -> tuple[NDArray[Any] | None, bool]:
     """Return labels of cases, or of steps in a single row, and which they are."""
-    if not roles.label:
+    if not roles.label or all(table.column(name).null_count == table.num_rows for name in roles.label):
         return None, False
     name = roles.label[0]
     column: NDArray[Any]
@@ -153,7 +153,7 @@ def _constant(
     raise DataError(
         path,
         f"{which} has two values in column {name}: {_shown(column[start])} at {place(start)} and "
-        f"{_shown(column[other])} at {place(other)}; give one, or per_step=True for labels at every step",
+        f"{_shown(column[other])} at {place(other)}; give one a case, or labels at every step (per_step=True)",
     )
 
 
