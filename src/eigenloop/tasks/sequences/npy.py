@@ -87,19 +87,19 @@ def header(path: Path, name: str, stream: IO[bytes]) -> Header:
 
 
 def array(path: Path, name: str, head: Header, content: bytes) -> NDArray[Any]:
-    """Return the array of a header and the bytes that follow."""
-    if len(content) != head.bytes:
+    """Return the array in the content of an .npy file, without a copy."""
+    if len(content) != (expected := head.offset + head.bytes):
         raise DataError(
-            path, f"{name} is cut off or damaged: {head.bytes:,} bytes are expected and {len(content):,} found"
+            path, f"{name} is cut off or damaged: {expected:,} bytes are expected and {len(content):,} found"
         )
-    found: NDArray[Any] = np.frombuffer(content, head.dtype, math.prod(head.shape))
+    found: NDArray[Any] = np.frombuffer(content, head.dtype, math.prod(head.shape), head.offset)
     return found.reshape(head.shape, order="F" if head.column_major else "C")
 
 
 def _loaded(path: Path, limit: int) -> NDArray[Any]:
     data = bounded.content(path, limit)
     head = header(path, path.stem, io.BytesIO(data))
-    return array(path, path.stem, head, data[head.offset :])
+    return array(path, path.stem, head, data)
 
 
 def _mapped(path: Path) -> NDArray[Any]:

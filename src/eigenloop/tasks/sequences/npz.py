@@ -58,7 +58,7 @@ def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
                     if head.offset + head.bytes != info.file_size:
                         raise DataError(path, f"{name} is cut off or damaged: its header and its size disagree")
                 with archive.open(info) as stream:
-                    found[name] = npy.array(path, name, head, stream.read()[head.offset :])
+                    found[name] = npy.array(path, name, head, stream.read())
     except DataError:
         raise
     except OSError as error:
