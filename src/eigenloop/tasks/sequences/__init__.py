@@ -1,0 +1,58 @@
+"""Sequences of one's own: read from files, described, split into parts and prepared for a network.
+
+data = read("watch.npz")                              # or .npy, .csv, .parquet, .ts, a folder of .csv or .wav
+print(describe(data))                                 # what was understood
+parts = split(data, seed=0)                           # a person is never on two sides
+preparation = prepare(data, parts["train"])           # from the training part alone
+train = windows(parts["train"], window=128, stride=64)
+first = batch(data, train[:32], preparation, kind_of(data))
+"""
+
+from __future__ import annotations
+
+from eigenloop.tasks.sequences.arrays import from_arrays
+from eigenloop.tasks.sequences.batches import batch, class_weights
+from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
+from eigenloop.tasks.sequences.describing import describe
+from eigenloop.tasks.sequences.formats import FORMATS, read
+from eigenloop.tasks.sequences.joining import join, recoded
+from eigenloop.tasks.sequences.kinds import Kind, as_kind, kind_of
+from eigenloop.tasks.sequences.logmel import LogMel
+from eigenloop.tasks.sequences.options import Columns, Options
+from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole, windows
+from eigenloop.tasks.sequences.preparing import Missing, Preparation, prepare
+from eigenloop.tasks.sequences.scanning import Statistics, statistics
+from eigenloop.tasks.sequences.splitting import folds, split
+from eigenloop.tasks.sequences.times import resampled
+
+__all__ = [
+    "FORMATS",
+    "PARTS",
+    "Columns",
+    "Kind",
+    "LogMel",
+    "Missing",
+    "Options",
+    "Origin",
+    "Pieces",
+    "Preparation",
+    "SequenceData",
+    "Statistics",
+    "as_kind",
+    "batch",
+    "blocks",
+    "class_weights",
+    "describe",
+    "folds",
+    "from_arrays",
+    "join",
+    "kind_of",
+    "prepare",
+    "read",
+    "recoded",
+    "resampled",
+    "split",
+    "statistics",
+    "whole",
+    "windows",
+]

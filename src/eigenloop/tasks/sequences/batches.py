@@ -1,0 +1,103 @@
+"""Batches of pieces: padded inputs, time first, with the targets that the kind wants."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from eigenloop.tasks.base import Batch
+from eigenloop.tasks.errors import DataError, at_least
+from eigenloop.tasks.sequences.data import SequenceData, release
+from eigenloop.tasks.sequences.kinds import Kind
+from eigenloop.tasks.sequences.pieces import Pieces
+from eigenloop.tasks.sequences.preparing import Preparation
+
+
+def batch(
+    data: SequenceData,
+    pieces: Pieces,
+    preparation: Preparation,
+    kind: Kind,
+    *,
+    horizon: int = 1,
+    normalise: bool = True,
+) -> Batch:
+    """Return pieces side by side.
+
+    Targets are (B,) classes or (B, k) values, or (T, B) and (T, B, k) at every step. In a forecast the target of step t
+    is the channels at t + 1, ..., t + `horizon` one after another, (T, B, horizon * channels), normalised if inputs
+    are, and the last `horizon` steps of a piece are targets only.
+
+    >>> from eigenloop.tasks.sequences import from_arrays, prepare, whole
+    >>> data = from_arrays(np.random.rand(4, 20, 3), [0, 1, 0, 1])
+    >>> found = batch(data, whole(data)[:2], prepare(data, whole(data)), "class")
+    >>> found.inputs.shape, found.targets
+    (torch.Size([20, 2, 3]), tensor([0, 1]))
+    """
+    cut = horizon if kind == "forecast" else 0
+    at_least("horizon", horizon, 1)
+    if len(pieces) and int(pieces.length.min()) <= cut:
+        raise DataError(data.origin.path, f"a piece of {pieces.length.min()} steps is too short for horizon={horizon}")
+    where = list(zip(pieces.case.tolist(), pieces.start.tolist(), pieces.length.tolist(), strict=True))
+    inputs = [preparation.inputs(data, *piece, normalise=normalise) for piece in where]
+    release(data.values)
+    lengths = pieces.length - cut
+    per_step = kind not in ("class", "values")
+    if kind == "forecast":
+        targets = _padded([_next(values[:, : data.channels], horizon) for values in inputs], lengths)
+        inputs = [values[:-horizon] for values in inputs]
+    elif per_step:
+        labels = _labels(data)
+        targets = _padded([labels[data.steps(case, start, start + size)] for case, start, size in where], lengths)
+    else:
+        targets = _labels(data)[pieces.case]
+    return Batch(
+        torch.from_numpy(_padded(inputs, lengths)),
+        torch.from_numpy(targets.astype(np.int64 if kind.endswith("class") else np.float32)),
+        per_step=per_step,
+        lengths=None if not len(lengths) or (lengths == lengths[0]).all() else torch.from_numpy(lengths),
+    )
+
+
+def class_weights(data: SequenceData, train: Pieces) -> NDArray[np.float32]:
+    """Return n / (classes * count) for every class: equal classes have 1, rare ones more, those not seen 0.
+
+    >>> from eigenloop.tasks.sequences import from_arrays, whole
+    >>> data = from_arrays(np.zeros((4, 5)), ["a", "a", "a", "b"])
+    >>> class_weights(data, whole(data))
+    array([0.6666667, 2.       ], dtype=float32)
+    """
+    if data.class_names is None:
+        raise DataError(data.origin.path, "its labels are values, and class weights need classes: leave them out")
+    counts = np.zeros(len(data.class_names))
+    labels = _labels(data)
+    if data.per_step:
+        for case, start, size in zip(train.case.tolist(), train.start.tolist(), train.length.tolist(), strict=True):
+            counts += np.bincount(labels[data.steps(case, start, start + size)], minlength=len(counts))
+    else:
+        counts += np.bincount(labels[train.case], minlength=len(counts))
+    weights = np.divide(counts.sum(), len(counts) * counts, out=np.zeros(len(counts)), where=counts > 0)
+    return weights.astype(np.float32)
+
+
+def _labels(data: SequenceData) -> NDArray[Any]:
+    if data.labels is None:
+        raise DataError(data.origin.path, "it has no labels: only a forecast does without")
+    return data.labels
+
+
+def _next(values: NDArray[np.float32], horizon: int) -> NDArray[np.float32]:
+    """Return (steps - horizon, horizon * channels): what follows each step."""
+    steps = len(values) - horizon
+    return np.concatenate([values[1 + ahead : 1 + ahead + steps] for ahead in range(horizon)], axis=1)
+
+
+def _padded(pieces: list[NDArray[Any]], lengths: NDArray[np.int64]) -> NDArray[Any]:
+    """Return (T, B, ...), zero beyond the end of each piece."""
+    result = np.zeros((int(lengths.max(initial=0)), len(pieces), *pieces[0].shape[1:]), pieces[0].dtype)
+    for number, piece in enumerate(pieces):
+        result[: len(piece), number] = piece
+    return result

@@ -1,0 +1,141 @@
+"""CSV as spreadsheets and loggers write it: the first line names the columns, commas, semicolons or tabs part them."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenloop.tasks.errors import DataError
+from eigenloop.tasks.sequences import bounded, libraries
+from eigenloop.tasks.sequences.columns import MOST_COLUMNS, roles
+from eigenloop.tasks.sequences.data import SequenceData
+from eigenloop.tasks.sequences.options import Options
+from eigenloop.tasks.sequences.table import from_table
+
+#: Entries that mean "missing".
+MISSING = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "?")
+_DECIMAL_COMMA = re.compile(r"(^|;|\t)\s*-?\d+,\d+\s*($|;|\t)", re.MULTILINE)
+#: Lines looked at to tell a decimal comma.
+_LOOK = 4096
+_BLOCK = 2**20
+
+
+def read(path: Path, options: Options) -> SequenceData:
+    """Read a long table."""
+    libraries.pyarrow(path)
+    data = bounded.content(path, options.max_bytes)
+    head = header(path, data)
+    found = roles(path, head.names, options.columns)
+    kept = {name for name in (found.case, found.group, found.part) if name is not None}
+    wanted = [*found.channels, *found.label, *kept, *([found.time] if found.time is not None else [])]
+    frame = table(path, data, head, wanted=list(dict.fromkeys(wanted)), text=kept)
+    lines = _line_numbers(data, frame.num_rows)
+    return from_table(path, frame, found, options.per_step, lambda row: f"line {lines[row]}", lines)
+
+
+class Head(NamedTuple):
+    """The names in the first line, and what parts them."""
+
+    names: list[str]
+    delimiter: str
+
+
+def header(path: Path, data: bytes) -> Head:
+    """Return what the first line says, of a file that is text."""
+    _is_text(path, data)
+    text = data[: data.find(b"\n") % (len(data) + 1)].decode("utf-8-sig").rstrip("\r")
+    if not text.strip():
+        raise DataError(path, "the first line is empty: it must name the columns")
+    delimiter = max(",;\t", key=text.count)
+    if text.count(delimiter) >= MOST_COLUMNS:
+        raise DataError(path, f"it has {text.count(delimiter) + 1:,} columns: at most {MOST_COLUMNS:,} are read")
+    try:
+        names = next(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
+    except (csv.Error, StopIteration) as error:
+        raise DataError(path, f"line 1 does not name the columns ({error}): mend it") from error
+    if all(_is_number(name) for name in names):
+        raise DataError(path, f"line 1 holds numbers ({text[:40]}): put a line before it that names the columns")
+    return Head([name.strip() for name in names], delimiter)
+
+
+def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = None, text: Collection[str] = ()) -> Any:
+    """Return a pyarrow table; the columns in `text` are not turned into numbers."""
+    import pyarrow as pa
+    import pyarrow.csv as arrow
+
+    ragged: list[Any] = []
+
+    def remember(row: Any) -> str:
+        ragged.append(row)
+        return "error"
+
+    comma = head.delimiter != "," and _DECIMAL_COMMA.search(data[:_LOOK].decode("utf-8", "replace")) is not None
+    try:
+        found = arrow.read_csv(
+            pa.BufferReader(data),
+            arrow.ReadOptions(use_threads=False, column_names=head.names, skip_rows=1, block_size=2**22),
+            arrow.ParseOptions(delimiter=head.delimiter, invalid_row_handler=remember),
+            arrow.ConvertOptions(
+                null_values=MISSING,
+                strings_can_be_null=True,
+                include_columns=wanted,
+                column_types=dict.fromkeys(text, pa.string()),
+                decimal_point="," if comma else ".",
+            ),
+        )
+    except Exception as error:  # pyarrow's own, and Python's for what it passes through
+        if ragged:
+            row = ragged[0]
+            raise DataError(
+                path,
+                f"line {_line_numbers(data, row.number - 1)[-1]} has {row.actual_columns} columns where the first line "
+                f"names {row.expected_columns}: mend it",
+            ) from error
+        if "Empty CSV" in str(error):
+            raise _no_rows(path) from error
+        reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
+        raise DataError(path, f"it cannot be read as CSV ({reason}): save it as CSV UTF-8") from error
+    if not found.num_rows:
+        raise _no_rows(path)
+    return found
+
+
+def _no_rows(path: Path) -> DataError:
+    return DataError(path, "it has column names and no rows: at least one is needed")
+
+
+def _is_text(path: Path, data: bytes) -> None:
+    """Refuse what is not UTF-8, by its line; in blocks, so that it is never in memory twice."""
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
+    for start in range(0, len(data) + 1, _BLOCK):
+        block = data[start : start + _BLOCK]
+        try:
+            decoder.decode(block, final=start + _BLOCK > len(data))
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise DataError(path, f"line {line} is not UTF-8 text ({error.reason}): save it as CSV UTF-8") from error
+        line += block.count(b"\n")
+
+
+def _line_numbers(data: bytes, rows: int) -> NDArray[np.uint32]:
+    """Return the line of each row; pyarrow leaves empty lines out."""
+    if data.count(b"\n") - data.endswith(b"\n") == rows:
+        return np.arange(2, rows + 2, dtype=np.uint32)
+    found = [number for number, line in enumerate(io.BytesIO(data), 1) if line.strip(b"\r\n")][1:]
+    return np.array((found + [0] * rows)[:rows], np.uint32)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

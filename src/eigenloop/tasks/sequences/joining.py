@@ -1,0 +1,129 @@
+"""Several data sets as one whose parts are fixed: a training file and a test file."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenloop.tasks.errors import DataError
+from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
+from eigenloop.tasks.sequences.kinds import as_classes
+from eigenloop.tasks.sequences.labels import sorted_names
+
+
+def together(found: Sequence[SequenceData]) -> SequenceData:
+    """Put data sets one after another; their channels and kinds of labels must agree. Values are copied."""
+    for data in found:
+        if data.mapped:
+            raise DataError(
+                data.origin.path,
+                "it is read from the disk, and joining would copy it: put all cases into one .npy, and train, valid or "
+                "test for each into name_parts.npy",
+            )
+    found = _agreeing(list(found))
+    first, sizes = found[0], [len(data) for data in found]
+    steps = [data.values.shape[0] * data.values.shape[1] for data in found]
+    offsets = np.repeat(np.cumsum([0, *steps[:-1]]), sizes)
+    starts = np.concatenate([data.rows * data.values.shape[1] + data.starts for data in found]) + offsets
+    groups, group_names = _groups(found)
+    return dataclasses.replace(
+        first,
+        values=_flat([data.values for data in found]),
+        rows=np.zeros(sum(sizes), np.int64),
+        starts=starts,
+        lengths=np.concatenate([data.lengths for data in found]),
+        origin=Origin(first.origin.path, tuple(dict.fromkeys(file for data in found for file in data.origin.files))),
+        labels=_labels(found),
+        groups=groups,
+        group_names=group_names,
+        parts=None,
+        times=None if any(data.times is None for data in found) else _flat([data.times for data in found]),
+        lines=None,
+        case_names=_case_names(found),
+        notes=tuple(dict.fromkeys(note for data in found for note in data.notes)),
+    )
+
+
+def join(parts: Mapping[str, SequenceData]) -> SequenceData:
+    """Put ``train``, ``valid`` and ``test`` data together; their channels and kinds of labels must agree.
+
+    Values are copied, so this is for data in memory.
+
+    >>> from eigenloop.tasks.sequences import from_arrays
+    >>> train, test = from_arrays(np.zeros((4, 9)), list("abab")), from_arrays(np.ones((2, 7)), list("ba"))
+    >>> data = join({"train": train, "test": test})
+    >>> data.parts, data.lengths, data.class_names
+    (array([0, 0, 0, 0, 2, 2]), array([9, 9, 9, 9, 7, 7]), ('a', 'b'))
+    """
+    names = [part for part in PARTS if part in parts]
+    numbers = np.repeat([PARTS.index(name) for name in names], [len(parts[name]) for name in names])
+    return dataclasses.replace(together([parts[name] for name in names]), parts=numbers)
+
+
+def recoded(data: SequenceData, classes: Sequence[str]) -> SequenceData:
+    """Count classes by the names that a network was trained with.
+
+    >>> from eigenloop.tasks.sequences import from_arrays
+    >>> recoded(from_arrays(np.zeros((2, 5)), ["run", "run"]), ["rest", "run"]).labels
+    array([1, 1])
+    """
+    if data.labels is None or data.class_names is None:
+        return data
+    order = {name: number for number, name in enumerate(classes)}
+    if unknown := [name for name in data.class_names if name not in order]:
+        raise DataError(data.origin.path, f"class {unknown[0][:40]} is not one of {', '.join(list(order)[:10])}")
+    numbers = np.array([order[name] for name in data.class_names], np.int64)
+    return dataclasses.replace(data, labels=numbers[data.labels], class_names=tuple(classes))
+
+
+def _agreeing(found: list[SequenceData]) -> list[SequenceData]:
+    """Check what must be the same in all, and count classes alike."""
+    first = found[0]
+    for data in found[1:]:
+        if data.channel_names != first.channel_names:
+            raise DataError(
+                data.origin.path,
+                f"the parts have different channels: {data.channels} and {first.channels} "
+                f"({', '.join(data.channel_names[:5])} and {', '.join(first.channel_names[:5])})",
+            )
+    if any(data.labels is None for data in found):
+        if any(data.labels is not None for data in found):
+            raise DataError(first.origin.path, "one part has labels and another has none: give them for all")
+        return found
+    if any(data.class_names is not None for data in found):
+        found = [as_classes(data) for data in found]
+    if len({(data.per_step, data.labels.shape[1 + data.per_step :]) for data in found if data.labels is not None}) > 1:
+        raise DataError(first.origin.path, "the labels of the parts have different shapes: give the same kind for all")
+    if len({data.class_names for data in found}) == 1:
+        return found
+    classes = sorted_names({name for data in found for name in data.class_names or ()})
+    return [recoded(data, classes) for data in found]
+
+
+def _flat(arrays: Sequence[Any]) -> NDArray[Any]:
+    return np.concatenate([array.reshape(-1, *array.shape[2:]) for array in arrays])[None]
+
+
+def _labels(found: list[SequenceData]) -> NDArray[Any] | None:
+    labels: list[Any] = [data.labels for data in found]
+    if labels[0] is None:
+        return None
+    return _flat(labels) if found[0].per_step else np.concatenate(labels)
+
+
+def _groups(found: list[SequenceData]) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    if any(data.groups is None for data in found):
+        return None, ()
+    names = sorted({name for data in found for name in data.group_names})
+    numbers = {name: number for number, name in enumerate(names)}
+    return np.array([numbers[d.group_names[g]] for d in found if d.groups is not None for g in d.groups]), tuple(names)
+
+
+def _case_names(found: list[SequenceData]) -> tuple[str, ...] | None:
+    if all(data.case_names is None for data in found):
+        return None
+    return tuple(data.name(case) for data in found for case in range(len(data)))

@@ -1,0 +1,14 @@
+"""Libraries that only some formats need."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+from eigenloop.tasks.errors import DataError
+
+
+def pyarrow(path: Path) -> None:
+    """Say how to get pyarrow, if it is missing."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raise DataError(path, "reading CSV and Parquet needs pyarrow: pip install 'eigenloop[data]'")

@@ -1,0 +1,161 @@
+"""Long tables: a row a step, columns for case, time, channels, label and group; what CSV and Parquet share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenloop.tasks.errors import DataError
+from eigenloop.tasks.sequences import times
+from eigenloop.tasks.sequences.building import built
+from eigenloop.tasks.sequences.columns import Roles, is_text, numbers, texts
+from eigenloop.tasks.sequences.data import Origin, SequenceData, ragged
+
+#: Where a row stands in its file, in words.
+Row = Callable[[int], str]
+
+
+def from_table(
+    path: Path, table: Any, roles: Roles, per_step: bool | None, row: Row, lines: NDArray[np.uint32] | None
+) -> SequenceData:
+    """Make data of a pyarrow table.
+
+    Rows of a case need not stand together; their order, or their times, must be that of the steps.
+
+    Args:
+        path: of the file.
+        table: with unique column names.
+        roles: which columns are what.
+        per_step: labels are those of steps, or must not change within a case; if left out they tell themselves.
+        row: where a row stands, for messages.
+        lines: of the rows in the file.
+    """
+    if not table.num_rows:
+        raise DataError(path, "it has column names and no rows: at least one is needed")
+    values = np.empty((table.num_rows, len(roles.channels)))
+    for channel, name in enumerate(roles.channels):
+        values[:, channel] = numbers(path, table, name, row)
+    cases, names = _cases(path, table, roles, row)
+    order = np.argsort(cases, kind="stable")
+    lengths = np.bincount(cases)
+    rows, starts = ragged(lengths)
+
+    def place(step: int) -> str:
+        return row(int(order[step]))
+
+    def once(name: str | None) -> list[str] | None:
+        """Return the one text that a column has for each case."""
+        if name is None:
+            return None
+        column = texts(path, table, name)[order]
+        _constant(path, column, starts, lengths, name, names, place)
+        return column[starts].tolist()
+
+    labels, at_steps = _labels(path, table, roles, order, starts, lengths, per_step, names, row)
+    clock = None if roles.time is None else times.column(path, table, roles.time, row)[order]
+    notes = list(() if clock is None else times.checked(path, clock, starts, lengths, place))
+    if roles.case is not None and len(lengths) > 1 and lengths.max() == 1:
+        notes.append(f"every case has a single step: is {roles.case} the column of cases?")
+    return built(
+        origin=Origin(path, (path,)),
+        values=(values if (order[:-1] < order[1:]).all() else values[order])[None],
+        rows=rows,
+        starts=starts,
+        lengths=lengths,
+        channel_names=roles.channels,
+        labels=labels,
+        per_step=at_steps,
+        groups=once(roles.group),
+        parts=once(roles.part),
+        times=None if clock is None else clock[None],
+        lines=None if lines is None else lines[order][None],
+        case_names=names,
+        where=lambda case: place(int(starts[case])),
+        notes=notes,
+    )
+
+
+def _cases(path: Path, table: Any, roles: Roles, row: Row) -> tuple[NDArray[np.int64], list[str] | None]:
+    """Return the case of every row, numbered as they appear, and the names."""
+    if roles.case is None:
+        return np.zeros(table.num_rows, np.int64), None
+    column = texts(path, table, roles.case)
+    order: dict[str, int] = {}
+    found = np.array([order.setdefault(name, len(order)) for name in column.tolist()], np.int64)
+    if "" in order:
+        first = int(np.flatnonzero(found == order[""])[0])
+        raise DataError(path, f"{row(first)} has nothing in column {roles.case}: every row needs its case")
+    return found, list(order)
+
+
+def _labels(
+    path: Path,
+    table: Any,
+    roles: Roles,
+    order: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    per_step: bool | None,
+    names: list[str] | None,
+    row: Row,
+) -> tuple[NDArray[Any] | None, bool]:
+    """Return labels of cases, or of steps in a single row, and which they are."""
+    if not roles.label or all(table.column(name).null_count == table.num_rows for name in roles.label):
+        return None, False
+    name = roles.label[0]
+    column: NDArray[Any]
+    if len(roles.label) > 1:
+        column = np.stack([numbers(path, table, name, row) for name in roles.label], axis=1)[order]
+    elif is_text(table, name):
+        column = texts(path, table, name)[order]
+    else:
+        column = numbers(path, table, name, row)[order]
+    if per_step is None:
+        # A label that changes in most cases belongs to the steps; in a few it is a mistake.
+        changing = _changes(column, starts, lengths)
+        per_step = 2 * int(changing.sum()) > int((lengths > 1).sum())
+    if per_step:
+        return column[None], True
+    _constant(path, column, starts, lengths, name, names, lambda step: row(int(order[step])))
+    return column[starts], False
+
+
+def _changes(column: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return for which cases a column has more than one value."""
+    different = column != column[np.repeat(starts, lengths)]
+    if column.dtype.kind == "f":
+        different &= ~(np.isnan(column) & np.isnan(column[np.repeat(starts, lengths)]))
+    different = different.reshape(len(column), -1).any(1)
+    return np.logical_or.reduceat(different, starts)
+
+
+def _constant(
+    path: Path,
+    column: NDArray[Any],
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    name: str,
+    names: list[str] | None,
+    place: Row,
+) -> None:
+    """Refuse a case with two labels, groups or parts."""
+    changing = np.flatnonzero(_changes(column, starts, lengths))
+    if not len(changing):
+        return
+    case = int(changing[0])
+    start, stop = int(starts[case]), int(starts[case] + lengths[case])
+    other = next(step for step in range(start, stop) if np.any(column[step] != column[start]))
+    which = "the recording" if names is None else f"case {names[case][:40]}"
+    raise DataError(
+        path,
+        f"{which} has two values in column {name}: {_shown(column[start])} at {place(start)} and "
+        f"{_shown(column[other])} at {place(other)}; give one a case, or labels at every step (per_step=True)",
+    )
+
+
+def _shown(value: Any) -> str:
+    return str(value)[:40] or "nothing"
