@@ -10,8 +10,7 @@ import typer
 
 import eigenloop
 from eigenloop.cli import analyse, bench, evaluate, listing, report, reproduce, train
-from eigenloop.tasks import DataError
-from eigenloop.training import ConfigError, DivergedError, RunError
+from eigenloop.errors import ConfigError, EigenloopError
 
 app = typer.Typer(
     name="eigenloop",
@@ -49,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; 2 is the status of a wrong word, 1 of anything that went wrong later."""
     try:
         app(args=None if arguments is None else list(arguments))
-    except (ConfigError, DataError, RunError, DivergedError) as error:
+    except EigenloopError as error:
         rank = os.environ.get("RANK")
-        print(f"eigenloop{f' (process {rank})' if rank else ''}: {error}", file=sys.stderr)
+        print(f"eigenloop{f' (process {rank})' if rank else ''}: {error.on_command_line}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
     except KeyboardInterrupt:
         print("eigenloop: interrupted", file=sys.stderr)

@@ -8,7 +8,7 @@ import typer
 
 from eigenloop.bench.rows import ROWS
 from eigenloop.bench.table import print_table
-from eigenloop.training.errors import ConfigError
+from eigenloop.errors import ConfigError
 
 
 def bench(

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from eigenloop import experiments
+from eigenloop.errors import unknown_name
 from eigenloop.models import NAMES
 from eigenloop.published.wording import printed
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS
-from eigenloop.training.errors import unknown_name
 from eigenloop.training.optimizers import OPTIMIZERS, defaults
 
 _KINDS = ("models", "tasks", "optimizers", "experiments")

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.experiments.schema import Experiment
 from eigenloop.training import yaml_text
-from eigenloop.training.errors import ConfigError, unknown_name
 
 
 @functools.cache

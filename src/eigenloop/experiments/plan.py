@@ -7,9 +7,9 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from eigenloop.errors import unknown_name
 from eigenloop.experiments.schema import Budget, BudgetName, Experiment, Measure, Row, Settings
 from eigenloop.training import Config, ConfigError, make_config
-from eigenloop.training.errors import unknown_name
 from eigenloop.training.numerics import numerics_of
 
 #: What does not change the numbers: where things are, and how often they are saved. `log_every` does: the lowest

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from eigenloop.errors import DataError
 from eigenloop.tasks.adding import Adding
 from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.copying import Copying
 from eigenloop.tasks.denoise import Denoise
-from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.mnist import PermutedMNIST, SequentialMNIST
 from eigenloop.tasks.parenthesis import Parenthesis
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords

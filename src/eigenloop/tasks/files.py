@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pooch
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 
 #: The variable that names the folder with data.
 VARIABLE = "EIGENLOOP_DATA"

@@ -18,8 +18,8 @@ from torch import Tensor
 from eigenloop.tasks import digits
 from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.digits import CLASSES, PIXELS, Digits
-from eigenloop.tasks.errors import one_of
 from eigenloop.tasks.losses import correct, cross_entropy
+from eigenloop.tasks.options import one_of
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.tally import Tally
 

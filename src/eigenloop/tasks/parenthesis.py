@@ -14,8 +14,8 @@ from scipy.special import entr
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least, one_of
 from eigenloop.tasks.losses import correct, cross_entropy, squared_error, valid_steps
+from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.synthetic import Synthetic, one_hot
 from eigenloop.tasks.tally import Tally
 

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch, Task
-from eigenloop.tasks.errors import at_least
 from eigenloop.tasks.losses import squared_error, valid_mask, valid_steps
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.speech.corpus import SPEAKERS, Corpus, find_corpus
 from eigenloop.tasks.speech.quality import mean_scores

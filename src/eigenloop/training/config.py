@@ -21,11 +21,11 @@ import torch
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
+from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.quantization import Quantizer
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers, yaml_text
-from eigenloop.training.errors import ConfigError, unknown_name
 from eigenloop.training.keys import (
     checked_sections,
     chosen_names,

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from eigenloop import optim
-from eigenloop.training.errors import ConfigError
+from eigenloop.errors import ConfigError
 
 #: Each name with its class and the options that a configuration may set.
 OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[str, ...]]] = {

@@ -11,8 +11,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from eigenloop.errors import RunError
 from eigenloop.tasks.tally import Tally
-from eigenloop.training.errors import RunError
 
 
 class Processes:

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from eigenloop.errors import RunError
 from eigenloop.training import atomic
 from eigenloop.training.config import Config, make_config, read_settings
-from eigenloop.training.errors import RunError
 
 try:
     import fcntl

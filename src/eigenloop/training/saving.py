@@ -6,11 +6,11 @@ import time
 
 import torch
 
+from eigenloop.errors import DivergedError, RunError
 from eigenloop.optim.stepwise import OutdatedStateError
 from eigenloop.readout import Model
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, states
-from eigenloop.training.errors import DivergedError, RunError
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
 from eigenloop.training.reporter import Reporter

@@ -9,14 +9,15 @@ from typing import Any
 
 import torch
 
+from eigenloop.errors import ConfigError, DivergedError, RunError
 from eigenloop.matrices.errors import NotFiniteError
 from eigenloop.numerics import revised_since
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint
 from eigenloop.training.config import Config
-from eigenloop.training.errors import ConfigError, DivergedError, RunError, is_out_of_memory
 from eigenloop.training.evaluation import evaluate
+from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.network import build_network
 from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
@@ -254,10 +255,7 @@ class Trainer:
         if best is None or best["step"] == self.progress.step:
             return self._measured("test")
         last = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
-        try:
-            self.net.load_state_dict(checkpoint.load(self.folder.checkpoints, int(best["step"])).weights)
-        except checkpoint.DamagedError as error:
-            self.reporter.notice(f"{error}: the test part is measured with the last network instead")
+        self.net.load_state_dict(checkpoint.load(self.folder.checkpoints, int(best["step"])).weights)
         try:
             return self._measured("test")
         finally:
@@ -290,7 +288,13 @@ class Trainer:
                 self._log()
             self._evaluate()
             self.saver.save(self.progress)
-        test = None if status == "stopped" else self._tested()
+        test, damaged = None, None
+        if status != "stopped":
+            try:
+                test = self._tested()
+            except checkpoint.DamagedError as error:
+                damaged = error
+                reason += f". The test part was not measured, because the best checkpoint is lost: {error}"
         summary = self._summary(status, reason, test)
         if self.processes.first:
             before = (self.folder.read_json("spectra.json") or {}).get("before")
@@ -298,6 +302,13 @@ class Trainer:
             self.folder.write_json("summary.json", summary)
         self.reporter.end(summary)
         self.processes.wait()
+        if damaged is not None:
+            raise RunError(
+                f"the training is over and its last network is saved, but the best one is lost ({damaged}), so the "
+                "test part was not measured",
+                'measure the last network with load_run(folder, "last") and evaluate',
+                flags=f"measure the last network with: eigenloop eval {self.folder.path} --checkpoint last",
+            ) from damaged
         return summary
 
     def _summary(self, status: str, reason: str, test: dict[str, float] | None = None) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from eigenloop.errors import DivergedError
 from eigenloop.readout import Model
 from eigenloop.tasks import Batch, Task
 from eigenloop.tasks.tally import Tally
-from eigenloop.training.errors import DivergedError
 from eigenloop.training.evaluation import inputs_for, tally_of
 from eigenloop.training.processes import Processes
 from eigenloop.training.sections import TrainingSection

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tasks.speech.recordings import FORMATS, SAMPLE, Samples, noise, packed, real_data, riff, write_full, write_sample
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.speech import corpus as module
 from eigenloop.tasks.speech.audio import halved, signal
 from eigenloop.tasks.speech.corpus import ARCHIVE, find_corpus

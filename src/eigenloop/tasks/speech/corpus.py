@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenloop.errors import DataError
 from eigenloop.tasks import files
-from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.speech.audio import signal
 from eigenloop.tasks.speech.speakers import CORE_TEST, DEVELOPMENT, SAMPLE_REGIONS
 
