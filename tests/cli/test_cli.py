@@ -207,8 +207,8 @@ def test_float_and_quantized_afterwards(capsys: pytest.CaptureFixture[str]) -> N
     assert call("eval", "run", "--around-identity") == 2
     assert "go with --bits" in capsys.readouterr().err
     assert call("train", "copying", "--model", "lstm", *QUICK, "--out", "lstm") == 0
-    assert call("eval", "lstm", "--bits", "4") == 2
-    assert "no recurrent layer of eigenloop" in capsys.readouterr().err
+    assert call("eval", "lstm", "--bits", "4") == 0
+    assert "smin/smax 0." in capsys.readouterr().out
     assert call("train", "copying", "--model", "qornn", "--strategy", "ste-pen", "--bits", "float") == 2
     assert "ste-pen is about a quantized matrix" in capsys.readouterr().err
 
@@ -238,6 +238,31 @@ def test_lists(kind: str, names: list[str], capsys: pytest.CaptureFixture[str]) 
     assert all(f"{name} " in out for name in names)
     assert call("list", kind, "--json") == 0
     assert set(names) <= json.loads(capsys.readouterr().out).keys()
+
+
+#: One thing with its options, as ``--set`` takes them, or with its rows.
+THINGS = [
+    ("models", "scornn", "init=cayley"),
+    ("tasks", "copying", "delay=1000"),
+    ("optimizers", "adam", "betas=[0.9, 0.999]"),
+    ("experiments", "nnrnn-table6", "a100-b0-d0: "),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "option"), THINGS)
+def test_one_thing_with_its_options(kind: str, name: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", kind, name) == 0
+    assert f"  {option}" in capsys.readouterr().out
+    assert call("list", kind, name, "--json") == 0
+    assert option.partition("=")[0].partition(":")[0] in json.loads(capsys.readouterr().out)[name]["options"]
+    assert call("list", kind, name[:-1] + "x") == 2
+    assert f"did you mean {name!r}" in capsys.readouterr().err
+
+
+def test_all_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list") == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("models: ", "scornn", "tasks: ", "pmnist", "nnrnn-table6", "unitary-cayley"))
 
 
 @pytest.mark.parametrize("command", [[], ["train"], ["eval"], ["list"], ["report"], ["bench"]])

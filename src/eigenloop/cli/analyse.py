@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigenloop import analysis
-from eigenloop.analysis import Result
 from eigenloop.cli.checkpoints import which
-from eigenloop.training import RunError
+from eigenloop.errors import RunError
+
+if TYPE_CHECKING:
+    from eigenloop.analysis import Result
 
 app = typer.Typer(
     help="Compute and draw the analyses of the papers.",
@@ -40,6 +41,8 @@ def conditioning(
 
     eigenloop analyse conditioning --draws 1000
     """
+    from eigenloop import analysis
+
     _show(analysis.conditioning(draws, size, seed), out, json)
 
 
@@ -53,6 +56,8 @@ def fisher(
 
     eigenloop analyse fisher
     """
+    from eigenloop import analysis
+
     _show(analysis.fisher(size), out, json)
 
 
@@ -68,6 +73,8 @@ def transients(
 
     eigenloop analyse transients --count 1000
     """
+    from eigenloop import analysis
+
     _show(analysis.transients(count, size, seed), out, json)
 
 
@@ -82,6 +89,8 @@ def sensitivity(
 
     eigenloop analyse sensitivity --size 100
     """
+    from eigenloop import analysis
+
     _show(analysis.sensitivity(size, seed), out, json)
 
 
@@ -101,6 +110,8 @@ def gradients(
 
     eigenloop analyse gradients runs/adding-enrnn --steps 50
     """
+    from eigenloop import analysis
+
     _show(analysis.gradients(run, which(checkpoint), steps, samples, data_dir), out, json)
 
 
@@ -116,6 +127,8 @@ def schur(
 
     eigenloop analyse schur runs/copying-nnrnn runs/ptb-char-nnrnn
     """
+    from eigenloop import analysis
+
     _show(analysis.schur(runs, which(checkpoint), data_dir), out, json)
 
 
@@ -130,6 +143,8 @@ def neumann(
 
     eigenloop analyse neumann --steps 500
     """
+    from eigenloop import analysis
+
     _show(analysis.neumann(steps, seeds), out, json)
 
 
@@ -144,6 +159,8 @@ def bounds(
 
     eigenloop analyse bounds --draws 3000
     """
+    from eigenloop import analysis
+
     _show(analysis.bounds(draws, seed), out, json)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-import eigenloop
+from eigenloop import __version__
 from eigenloop.cli import analyse, bench, evaluate, listing, report, reproduce, train
 from eigenloop.errors import ConfigError, EigenloopError
 
@@ -31,7 +31,7 @@ app.add_typer(analyse.app, name="analyse")
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"eigenloop {eigenloop.__version__}")
+        typer.echo(f"eigenloop {__version__}")
         raise typer.Exit
 
 
@@ -44,17 +44,14 @@ def _common(
     """Recurrent networks whose spectrum you choose."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; 2 is the status of a wrong word, 1 of anything that went wrong later."""
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run a command."""
     try:
         app(args=None if arguments is None else list(arguments))
     except EigenloopError as error:
         rank = os.environ.get("RANK")
         print(f"eigenloop{f' (process {rank})' if rank else ''}: {error.on_command_line}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
-    except KeyboardInterrupt:
-        print("eigenloop: interrupted", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

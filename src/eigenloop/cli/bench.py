@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from eigenloop.bench.rows import ROWS
-from eigenloop.bench.table import print_table
 from eigenloop.errors import ConfigError
 
 
@@ -21,6 +19,9 @@ def bench(
 
     eigenloop bench --rounds 9
     """
+    from eigenloop.bench.rows import ROWS
+    from eigenloop.bench.table import print_table
+
     for number in only or ():
         if not 1 <= number <= len(ROWS):
             raise ConfigError(f"--only takes rows 1 to {len(ROWS)}, got {number}")

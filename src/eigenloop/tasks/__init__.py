@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eigenloop import registry
 from eigenloop.errors import DataError
 from eigenloop.tasks.adding import Adding
 from eigenloop.tasks.base import Batch, Task
@@ -29,17 +30,4 @@ __all__ = [
 ]
 
 #: The tasks by name.
-TASKS: dict[str, type[Task]] = {
-    task.name: task
-    for task in (
-        Adding,
-        Copying,
-        Denoise,
-        Parenthesis,
-        SequentialMNIST,
-        PermutedMNIST,
-        PTBCharacters,
-        PTBWords,
-        TIMIT,
-    )
-}
+TASKS: dict[str, type[Task]] = {name: entry.load() for name, entry in registry.TASKS.items()}

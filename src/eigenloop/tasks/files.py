@@ -13,8 +13,6 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-import pooch
-
 from eigenloop.errors import DataError
 
 #: The variable that names the folder with data.
@@ -79,6 +77,8 @@ class Source:
 
     @property
     def _cache(self) -> Path:
+        import pooch
+
         return Path(pooch.os_cache("eigenloop")) / self.folders[0]
 
     @property
@@ -91,6 +91,8 @@ class Source:
         return f"it is not in {folder} (looked for {self.folders[0]}/{self.name}, gzipped or not)"
 
     def _downloaded(self, folder: Path | None) -> Path:
+        import pooch  # only to download, and it imports a web client
+
         missing = self._missing(folder)
         if self.url is None:
             raise DataError(self.name, f"{missing}, and it cannot be downloaded: {self._remedy}")

@@ -138,7 +138,10 @@ class PixelMNIST(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class SequentialMNIST(PixelMNIST):
-    """The pixels row by row; the images held out are those of ``pmnist`` in its standard order."""
+    """Name the digit after 784 steps of one pixel, row by row.
+
+    The images held out are those of ``pmnist`` in its standard order.
+    """
 
     name: ClassVar[str] = "smnist"
 
@@ -150,7 +153,7 @@ class SequentialMNIST(PixelMNIST):
 
 @dataclass(frozen=True, kw_only=True)
 class PermutedMNIST(PixelMNIST):
-    """The pixels in one random order: step t sees pixel p(t) of every image.
+    """Name the digit after 784 steps of one pixel, in a random order: step t sees pixel p(t) of every image.
 
     Args:
         permutation: ``"standard"`` is NumPy's ``RandomState(92916)``, used by most; ``"nnrnn"`` the seed 1234; a number
