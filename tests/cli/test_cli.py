@@ -228,7 +228,9 @@ def test_a_pair_that_no_paper_has_is_said(capsys: pytest.CaptureFixture[str]) ->
 def test_divergence_has_a_status(capsys: pytest.CaptureFixture[str]) -> None:
     rates = ["--optimizer", "sgd", "--lr", "1e30", "--recurrent-lr", "1e30", "--out", "run"]
     assert call("train", "copying", "--model", "scornn", *QUICK, *rates) == 1
-    assert "The last good checkpoint is run/checkpoints/step-" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "The last good checkpoint is run/checkpoints/step-" in said
+    assert "continue with --resume and smaller --lr" in said
 
 
 @pytest.mark.parametrize(("kind", "names"), [("models", NAMES), ("tasks", TASKS), ("optimizers", ["adam", "projunn"])])

@@ -388,7 +388,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
         (["ncgru-table3", "--only", "gruu"], "did you mean 'gru'"),
         (["all", "--only", "gru"], "name the experiment"),
         (["ncgru-table3", "--only", " ,"], "--only names no row"),
-        (["ncgru-table3", "--only", "gru", "--budget", "smoke"], "gru is not run at budget smoke"),
+        (["ncgru-table3", "--only", "gru", "--budget", "smoke"], "gru of ncgru-table3 is not run at budget smoke"),
+        (["ncgru-table3", "--only", "ncgru,gru", "--budget", "smoke"], "not run at budget smoke: choose budget hour"),
     ):
         assert call(*wrong) == 2
         assert said in capsys.readouterr().err

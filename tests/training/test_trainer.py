@@ -209,7 +209,9 @@ def test_nan_names_the_step_and_the_last_good_checkpoint(task: str, model: str, 
         DivergedError, match=r"stopped after step \d+: .*The last good checkpoint is .*step-\d+"
     ) as caught:
         train(config, tmp_path / "run")
-    assert "--lr" in str(caught.value)
+    assert "optimizer.lr" in str(caught.value)
+    assert "--lr" in caught.value.on_command_line
+    assert "learning rate" not in str(caught.value)  # the advice stands there once
     summary = summary_of(tmp_path / "run")
     assert summary["status"] == "diverged"
     for tensor in weights(tmp_path / "run").values():

@@ -46,6 +46,7 @@ def reproduce(
     """
     from eigenloop import experiments
     from eigenloop.cli.watching import watcher_for
+    from eigenloop.experiments.plan import not_run
     from eigenloop.experiments.schema import BUDGETS
 
     chosen = next((b for b in BUDGETS if b == budget), None)
@@ -65,10 +66,9 @@ def reproduce(
             if not collect:
                 _computed(experiment, results, rows, watcher, rerun_stale)
         else:
-            found = experiments.planned(experiment, chosen, rows)
-            if not found and name != "all":
-                raise ConfigError(f"{', '.join(rows) or name} is not run at budget {budget}: choose another budget")
-            runs += found
+            runs += experiments.planned(experiment, chosen, rows)
+            if name != "all" and not rows and (left_out := not_run(experiment, chosen)):
+                watcher.left_out(experiment, chosen, left_out)
     if collect:
         for run, record in experiments.collect(runs, results, work):
             watcher.finished(run, record, None)

@@ -49,6 +49,10 @@ class Watcher:
         before = "done before, " if known else ""
         self._say(f"{experiment.name}/{name}: {before}{_compared(experiment, name, record)}")
 
+    def left_out(self, experiment: Experiment, budget: str, rows: Sequence[str]) -> None:
+        """Say which rows are not run."""
+        self._say(f"{experiment.name}: not run at budget {budget}: {', '.join(rows)}")
+
     def ended(self, results: Path) -> None:
         """Say how to run again what was only looked up."""
         if self._known and not self._new and not self._stale:
@@ -119,6 +123,9 @@ class _JSONWatcher(Watcher):
 
     def computed(self, experiment: Experiment, name: str, record: Record, known: bool) -> None:
         self._event("skipped" if known else "computed", f"{experiment.name}/{name}", record)
+
+    def left_out(self, experiment: Experiment, budget: str, rows: Sequence[str]) -> None:
+        print(json_text.dumps({"kind": "left out", "experiment": experiment.name, "budget": budget, "rows": rows}))
 
     def ended(self, results: Path) -> None:
         pass

@@ -18,9 +18,9 @@ class NotFiniteError(RuntimeError):
     """The parameters, and so W, have become NaN or infinite."""
 
     def __init__(self, name: str) -> None:
+        self.problem = f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do"
         super().__init__(
-            f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do: go back to the last "
-            "good state and lower the learning rate or clip the gradient"
+            f"{self.problem}: go back to the last good state and lower the learning rate or clip the gradient"
         )
 
 

@@ -41,6 +41,11 @@ def steps_in(checkpoints: Path) -> list[int]:
     return sorted(int(name) for name in names if name.isdecimal())
 
 
+def last_in(checkpoints: Path) -> int | None:
+    """Return the step of the last checkpoint; None where there is none."""
+    return max(steps_in(checkpoints), default=None)
+
+
 def save(checkpoints: Path, step: int, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
     """Write a checkpoint, entirely or not at all."""
     path = folder_of(checkpoints, step)

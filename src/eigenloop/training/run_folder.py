@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import math
@@ -58,7 +59,7 @@ class RunFolder:
 
     def stored(self) -> Config:
         """Return the configuration of a folder that is there."""
-        if not (self.path / "config.yaml").is_file():
+        if not self.has_config():
             raise RunError(f"{self.path} holds no run to continue (no config.yaml): leave out --resume to start one")
         return make_config(read_settings(self.path / "config.yaml"))
 
@@ -112,9 +113,12 @@ class RunFolder:
         os.truncate(path, size)
 
     def log(self, record: Mapping[str, Any]) -> None:
-        """Add a line of metrics."""
+        """Add a line of metrics; refuse where the file that is written to is no longer the one in the folder."""
+        path = self.path / "metrics.jsonl"
         if self._metrics is None:
-            self._metrics = (self.path / "metrics.jsonl").open("ab", buffering=0)
+            self._metrics = path.open("ab", buffering=0)
+        elif not path.exists() or not os.path.samestat(path.stat(), os.fstat(self._metrics.fileno())):
+            raise FileNotFoundError(errno.ENOENT, "it was deleted or replaced during the training", str(path))
         self._metrics.write(json_line(record).encode() + b"\n")
 
     def metrics_size(self) -> int:
@@ -126,6 +130,10 @@ class RunFolder:
         return int(os.fstat(self._metrics.fileno()).st_size)
 
     # ---------------------------------------------------------------- whole files
+
+    def has_config(self) -> bool:
+        """Whether config.yaml is there."""
+        return (self.path / "config.yaml").is_file()
 
     def write_config(self, config: Config) -> None:
         """Replace config.yaml."""

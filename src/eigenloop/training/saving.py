@@ -43,10 +43,6 @@ class Saver:
         """Return the time since the last checkpoint."""
         return time.monotonic() - self._saved_at
 
-    def last_step(self) -> int:
-        """Return the step of the last checkpoint on the disk."""
-        return max(checkpoint.steps_in(self.folder.checkpoints), default=0)
-
     def save(self, progress: Progress) -> None:
         """Write a checkpoint, and remove those that are no longer needed: the first, best and last two stay.
 

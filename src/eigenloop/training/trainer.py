@@ -9,12 +9,12 @@ from typing import Any
 
 import torch
 
-from eigenloop.errors import ConfigError, DivergedError, RunError
+from eigenloop.errors import ConfigError, DivergedError
 from eigenloop.matrices.errors import NotFiniteError
 from eigenloop.numerics import revised_since
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
-from eigenloop.training import checkpoint
+from eigenloop.training import checkpoint, endings
 from eigenloop.training.config import Config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.memory import is_out_of_memory
@@ -105,21 +105,15 @@ class Trainer:
                 status, reason = self._loop(interruption)
             return self._finish(status, reason)
         except (NotFiniteError, DivergedError) as error:
-            raise self._diverged(str(error)) from error
+            raise self._diverged(error.problem if isinstance(error, NotFiniteError) else str(error)) from error
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            raise RunError(
-                f"memory ran out at step {self.progress.step + 1}: lower training.batch_size or eval_batch_size, or "
-                "compute a batch in parts with --set accumulate=2"
-            ) from error
+            raise endings.out_of_memory(self.progress.step + 1) from error
         except BrokenPipeError:  # whoever listens to the reporter is gone: nothing is wrong with the folder
             raise
         except OSError as error:
-            raise RunError(
-                f"{error.filename or self.folder.path} could not be written: {error.strerror or error}. Everything up "
-                f"to step {self.saver.last_step()} is saved; when there is room and permission, continue with --resume"
-            ) from error
+            raise endings.unwritable(error, self.folder) from error
         finally:
             if self.board is not None:
                 self.board.close()
@@ -185,15 +179,11 @@ class Trainer:
         return None
 
     def _diverged(self, what: str) -> DivergedError:
-        """Write down that the training ended, and make the sentence that says so."""
-        good = checkpoint.folder_of(self.folder.checkpoints, self.saver.last_step())
-        sentence = (
-            f"training stopped after step {self.progress.step}: {what}. The last good checkpoint is {good}: go on from "
-            "it with --resume and a smaller --lr or --recurrent-lr, or with the gradient clipped, --set clip_norm=1"
-        )
+        """Write down that the training ended, and return the error that says so."""
+        error = endings.diverged(what, self.progress.step, self.folder)
         if self.processes.first:
-            self.folder.write_json("summary.json", self._summary("diverged", sentence))
-        return DivergedError(sentence)
+            self.folder.write_json("summary.json", self._summary("diverged", str(error)))
+        return error
 
     # ---------------------------------------------------------------- measuring
 
@@ -202,6 +192,9 @@ class Trainer:
         record = {"kind": kind, "step": self.progress.step, "epoch": self._epochs(), **values, "seconds": seconds}
         if self.processes.first:
             self.folder.log(record)
+            if not self.folder.has_config():
+                self.folder.write_config(self.config)
+                self.reporter.notice(f"{self.folder.path / 'config.yaml'} was deleted, and is written again")
             if self.board is not None:
                 self.board.write(record)
         self.reporter.metrics(record)
@@ -303,12 +296,7 @@ class Trainer:
         self.reporter.end(summary)
         self.processes.wait()
         if damaged is not None:
-            raise RunError(
-                f"the training is over and its last network is saved, but the best one is lost ({damaged}), so the "
-                "test part was not measured",
-                'measure the last network with load_run(folder, "last") and evaluate',
-                flags=f"measure the last network with: eigenloop eval {self.folder.path} --checkpoint last",
-            ) from damaged
+            raise endings.best_is_lost(damaged, self.folder) from damaged
         return summary
 
     def _summary(self, status: str, reason: str, test: dict[str, float] | None = None) -> dict[str, Any]:
