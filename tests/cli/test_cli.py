@@ -220,6 +220,14 @@ def test_a_page_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> No
     assert "file/report.html cannot be written" in capsys.readouterr().err
 
 
+def test_a_rate_that_stays_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """--lr alone leaves the rate of the recurrent matrix as the paper has it."""
+    assert call("train", "copying", "--model", "scornn", *QUICK, "--lr", "0.02", "--out", "run") == 0
+    assert "--lr 0.02, and for the recurrent matrix --recurrent-lr 0.0001; each is set" in capsys.readouterr().out
+    assert call("train", "copying", "--model", "lstm", *QUICK, "--lr", "0.02", "--out", "lstm") == 0
+    assert "learning rates" not in capsys.readouterr().out  # it has one
+
+
 def test_a_pair_that_no_paper_has_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("train", "parenthesis", "--model", "nnrnn", "--length", "5", *QUICK[2:]) == 0
     assert "no paper that we follow reports nnrnn on parenthesis" in capsys.readouterr().out

@@ -20,10 +20,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png and NAME.svg.")]
+Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png, NAME.svg; NAME-2 if other numbers are there.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
-Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
+Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, a row of pictures each.")]
 Checkpoint = Annotated[str, typer.Option(help="best, last or a step.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")]
 FOLDER = Path("analysis")
@@ -96,28 +96,28 @@ def sensitivity(
 
 @app.command()
 def gradients(
-    run: Run,
+    runs: Runs,
     checkpoint: Checkpoint = "best",
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of a sequence, from its first; at most 50 if left out.")
+        int | None, typer.Option(min=1, help="Of a sequence, from its first; at most 200 if left out.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Sequences to average over.")] = 10,
     data_dir: DataDir = None,
     out: Out = FOLDER,
     json: Json = False,
 ) -> None:
-    """ENRNN figures 4 and 5: how far the gradients of a trained network reach.
+    """ENRNN figures 4 and 5: how far the gradients of trained networks reach.
 
-    eigenloop analyse gradients runs/adding-enrnn --steps 50
+    eigenloop analyse gradients runs/adding-enrnn runs/adding-lstm --steps 50
     """
     from eigenloop import analysis
 
-    _show(analysis.gradients(run, which(checkpoint), steps, samples, data_dir), out, json)
+    _show(analysis.gradients(runs, which(checkpoint), steps, samples, data_dir), out, json)
 
 
 @app.command()
 def schur(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, a row of pictures each.")],
+    runs: Runs,
     checkpoint: Checkpoint = "best",
     data_dir: DataDir = None,
     out: Out = FOLDER,

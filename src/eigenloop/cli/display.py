@@ -222,6 +222,9 @@ def _opening(beginning: Beginning) -> list[str]:
         f"{beginning.title}: {beginning.parameters:,} parameters, {beginning.steps:,} steps, in {beginning.folder}",
         f"baseline, what guessing reaches: {baseline}",
     ]
+    if beginning.recurrent_lr is not None:
+        rates = f"--lr {beginning.lr:g}, and for the recurrent matrix --recurrent-lr {beginning.recurrent_lr:g}"
+        lines.append(f"learning rates: {rates}; each is set by itself")
     if beginning.done:
         lines.append(f"going on from step {beginning.done:,}")
     return lines

@@ -27,8 +27,10 @@ def train(
     batch_size: Annotated[int | None, typer.Option(help="Sequences an update sees.")] = None,
     steps: Annotated[int | None, typer.Option(help="Updates.")] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
-    recurrent_lr: Annotated[float | None, typer.Option(help="Learning rate of the recurrent matrix.")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate of all but the recurrent matrix.")] = None,
+    recurrent_lr: Annotated[
+        float | None, typer.Option(help="Learning rate of the recurrent matrix; --lr leaves it.")
+    ] = None,
     optimizer: Annotated[str | None, typer.Option(help="adam, rmsprop, tf-rmsprop, sgd, projunn, ...")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the start, the data and the sampling.")] = None,
     until: Annotated[

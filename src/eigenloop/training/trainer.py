@@ -204,15 +204,17 @@ class Trainer:
 
     def _log(self) -> None:
         means = self.task.metrics(self.processes.added(self.progress.window).means())
-        rates = {group["name"]: group["lr"] for group in self.optimizer.param_groups}
-        slow = rates.get("recurrent", rates.get("projected"))
         with torch.no_grad():
             penalty = float(self.net.penalty())
-        rest = {"lr": rates.get("other"), "recurrent_lr": slow, "gradient_norm": self.progress.norm, "penalty": penalty}
+        rest = {**self._rates(), "gradient_norm": self.progress.norm, "penalty": penalty}
         ratio = smallest_ratio(self.net)
         conditioning = {} if ratio is None else {"singular_ratio": ratio}
         self._record("train", means | rest | {"defect": largest_defect(self.net)} | conditioning)
         self.progress.window = Tally()
+
+    def _rates(self) -> dict[str, float | None]:
+        rates = {group["name"]: group["lr"] for group in self.optimizer.param_groups}
+        return {"lr": rates.get("other"), "recurrent_lr": rates.get("recurrent", rates.get("projected"))}
 
     def _evaluation_due(self, step: int) -> bool:
         return step % (self.section.eval_every or self.per_epoch or _EVAL_EVERY) == 0
@@ -267,6 +269,7 @@ class Trainer:
                 baseline=self.baseline,
                 metric=self.task.metric,
                 max_seconds=self.section.max_seconds,
+                **self._rates(),
             )
         )
         task, model = self.task.name, self.config.network.name
