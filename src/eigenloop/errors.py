@@ -43,20 +43,21 @@ class DivergedError(EigenloopError, RuntimeError):
 class DataError(EigenloopError, ValueError):
     """A data file is missing, damaged or not what it should be."""
 
-    def __init__(self, path: Path | str, wrong: str) -> None:
-        self.path, self.wrong = Path(path), wrong
-        super().__init__(f"{path}: {wrong}")
+    def __init__(self, path: Path | str, wrong: str, fix: str = "", flags: str = "") -> None:
+        self.path, self.wrong, self._told = Path(path), wrong, (fix, flags)
+        super().__init__(f"{path}: {wrong}", fix, flags=flags)
 
-    def __reduce__(self) -> tuple[type[DataError], tuple[Path, str]]:
-        return type(self), (self.path, self.wrong)
+    def __reduce__(self) -> tuple[type[DataError], tuple[Path, str, str, str]]:
+        return type(self), (self.path, self.wrong, *self._told)
 
 
 def unknown_name(what: str, name: object, known: Iterable[str], known_are: str) -> ConfigError:
-    """Make the error for a misspelt name, with the nearest one.
+    """Make the error for a misspelt name, with the nearest one; of ``section.key`` only the keys are compared.
 
     >>> print(unknown_name("model", "scornnn", ["scornn", "gru"], "The models are scornn, gru"))
     there is no model 'scornnn': did you mean 'scornn'? The models are scornn, gru
     """
-    near = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
+    by_key = {each.rpartition(".")[2]: each for each in known}
+    near = difflib.get_close_matches(str(name).rpartition(".")[2], by_key, n=1, cutoff=0.6)
+    hint = f"did you mean {by_key[near[0]]!r}? " if near else ""
     return ConfigError(f"there is no {what} {str(name)!r}: {hint}{known_are}")

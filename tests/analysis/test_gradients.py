@@ -175,7 +175,7 @@ def test_what_is_left_out_of_a_long_sequence_is_said(tmp_path: Path) -> None:
     train(small({"name": "adding", "length": 205}, training={"steps": 1, "batch_size": 1}), tmp_path / "run")
     result = analysis.gradients([tmp_path / "run"], samples=1)
     assert max(row[2] for row in result.table.rows) == 199
-    assert "the first 200 of 205 steps; --steps 205 measures all of them" in result.notes[-1]
+    assert "the first 200 of 205 steps; 205 steps are all of them" in result.notes[-1]
 
 
 def test_tokens_become_what_the_layer_takes(tmp_path: Path) -> None:

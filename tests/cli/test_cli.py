@@ -126,11 +126,35 @@ def test_resume(capsys: pytest.CaptureFixture[str]) -> None:
 MISTAKES = [
     (["train", "copyng", "--model", "scornn"], 2, "no task 'copyng': did you mean 'copying'"),
     (["train", "copying", "--model", "scornnn"], 2, "no model 'scornnn': did you mean 'scornn'"),
-    (["train", "copying"], 2, "no model is named"),
+    (["train", "copying"], 2, "no model is named: choose --model"),
     (["train"], 2, "no task is named"),
     (["train", "copying", "--model", "scornn", "--set", "negativ=1"], 2, "did you mean 'negative'"),
     (["train", "copying", "--model", "scornn", "--set", "task.dely=1"], 2, "did you mean 'task.delay'"),
-    (["train", "copying", "--model", "scornn", "--length", "7"], 2, "no setting 'task.length'"),
+    (
+        ["train", "copying", "--model", "scornn", "--length", "7"],
+        2,
+        "task copying has no setting task.length, which is",
+    ),
+    (["train", "copying", "--model", "scornn", "--length", "7"], 2, "one of task adding, denoise, parenthesis. The"),
+    (
+        ["train", "copying", "--model", "gru", "--strategy", "ste-pen"],
+        2,
+        "model.strategy, which is one of model qornn.",
+    ),
+    (["train", "copying", "--model", "lstm", "--set", "model.delta=1"], 2, "model.delta, which is one of model nnrnn."),
+    (["train", "copying", "--model", "scornn", "--set", "model.recurrent=x"], 2, "'recurrent' cannot be set in a conf"),
+    (["train", "copying", "--model", "scornn", "--set", "recurrent=cayley"], 2, "choose another model"),
+    (["train", "copying", "--model", "scornn", "--set", "optimizer.betas=1"], 2, "one of optimizer adam, adamw"),
+    (["train", "copying", "--model", "nnrnn", "--hidden-size", "1"], 2, "got 1: use 2"),
+    (["train", "copying", "--model", "goru", "--hidden-size", "1"], 2, "got 1: use 2"),
+    (
+        ["train", "copying", "--model", "scornn", "--out", __file__],
+        1,
+        "is a file, and a run is a folder: choose another",
+    ),
+    (["eval", "x", "--delay", "5"], 2, "No such option: --delay. It is an option of"),
+    (["eval", "x", "--checkpont", "5"], 2, "--checkpoint"),
+    (["analyse", "fisher", "--draws", "5"], 2, "It is an option of"),
     (["train", "copying", "--model", "scornn", "--optimizer", "adma"], 2, "did you mean 'adam'"),
     (["train", "copying", "--model", "scornn", "--lr", "-1"], 2, "optimizer.lr=-1.0 is refused"),
     (["train", "copying", "--model", "scornn", "--delay", "0"], 2, "delay must be at least 1"),
@@ -152,12 +176,13 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "status", "said"), MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+@pytest.mark.parametrize(("arguments", "status", "said"), MISTAKES, ids=[" ".join(m[0])[:60] for m in MISTAKES])
 def test_mistakes(arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*arguments) == status
     captured = capsys.readouterr()
     assert said in captured.err
     assert "Traceback" not in captured.err + captured.out
+    assert "Possible options: --help" not in captured.err
     assert not Path("runs").exists()
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from eigenloop import numerics
 from eigenloop.cli import main
+from eigenloop.cli.watching import watcher_for
 from eigenloop.experiments import Experiment, Planned, Record, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
@@ -375,7 +376,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
     options = ["ncgru-table3", "--budget", "smoke", "--only", "ncgru"]
     assert call(*options) == 0
-    assert "published 1.022e-05" in capsys.readouterr().out
+    assert "a smoke run, too short to be compared" in capsys.readouterr().out
     assert call(*options, "--json") == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "skipped"
     assert call(*options) == 0
@@ -393,3 +394,18 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
     ):
         assert call(*wrong) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"), [("smoke", "a smoke run, too short to be compared"), ("full", "published")]
+)
+def test_a_smoke_run_does_not_stand_beside_a_published_number(
+    budget: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run, *_) = planned(experiment(), "smoke", ["lstm"])
+    assert reproduce([run], tmp_path / "results", tmp_path / "work", Watcher(), jobs=0)
+    (record,) = records.read(tmp_path / "results", run.experiment.name, "lstm")
+    watcher_for(as_json=False).finished(run, record.model_copy(update={"budget": budget}), None)
+    out = " ".join(capsys.readouterr().out.split())
+    assert said in out
+    assert ("published" in out) == (budget == "full")

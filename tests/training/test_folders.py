@@ -23,11 +23,16 @@ from eigenloop.training.run_folder import RunFolder
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     train(small(), tmp_path / "run")
-    with pytest.raises(RunError, match="continue that run with --resume"):
+    with pytest.raises(RunError, match="is there already: resume that run, or name another folder"):
         train(small(), tmp_path / "run")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(RunError, match="is there already"):
+    with pytest.raises(RunError, match="is a file, and a run is a folder: name another") as caught:
         train(small(), tmp_path / "file")
+    assert caught.value.on_command_line.endswith("choose another --out")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/photo.jpg").touch()
+    with pytest.raises(RunError, match="is there already: name another folder"):  # there is no run to resume
+        train(small(), tmp_path / "other")
     assert (tmp_path / "file").read_text() == "mine"
     with pytest.raises(RunError, match="holds no run to continue"):
         resume(tmp_path / "nowhere")

@@ -174,7 +174,7 @@ def gradients(
         said |= {"quantized": getattr(net.rnn, "quantizer", None) is not None, "steps": len(x), "samples": x.shape[1]}
         numbers.append({"run": label, **said, **reach.numbers()})
         if len(x) < length:
-            notes.append(f"{label}: the first {len(x)} of {length} steps; --steps {length} measures all of them.")
+            notes.append(f"{label}: the first {len(x)} of {length} steps; {length} steps are all of them.")
     return Result(
         name="gradients",
         title="Norms of gradients over time",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from eigenloop.cli.checkpoints import which
+from eigenloop.cli.command import Command
 from eigenloop.errors import RunError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ DataDir = Annotated[Path | None, typer.Option(help="Folder with the data, if it 
 FOLDER = Path("analysis")
 
 
-@app.command()
+@app.command(cls=Command)
 def conditioning(
     draws: Annotated[int, typer.Option(min=1, help="Matrices.")] = 1000,
     size: Annotated[int, typer.Option(min=1, help="n.")] = 10,
@@ -46,7 +47,7 @@ def conditioning(
     _show(analysis.conditioning(draws, size, seed), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def fisher(
     size: Annotated[int, typer.Option(min=3, help="n; the published numbers are for 100.")] = 100,
     out: Out = FOLDER,
@@ -61,7 +62,7 @@ def fisher(
     _show(analysis.fisher(size), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def transients(
     count: Annotated[int, typer.Option(min=1, help="Starts on the unit sphere.")] = 1000,
     size: Annotated[int, typer.Option(min=3, help="n.")] = 100,
@@ -78,7 +79,7 @@ def transients(
     _show(analysis.transients(count, size, seed), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def sensitivity(
     size: Annotated[int, typer.Option(min=10, max=150, help="n, even.")] = 100,
     seed: Seed = 0,
@@ -94,7 +95,7 @@ def sensitivity(
     _show(analysis.sensitivity(size, seed), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def gradients(
     runs: Runs,
     checkpoint: Checkpoint = "best",
@@ -115,7 +116,7 @@ def gradients(
     _show(analysis.gradients(runs, which(checkpoint), steps, samples, data_dir), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def schur(
     runs: Runs,
     checkpoint: Checkpoint = "best",
@@ -132,7 +133,7 @@ def schur(
     _show(analysis.schur(runs, which(checkpoint), data_dir), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def neumann(
     steps: Annotated[int, typer.Option(min=1, help="Of each training.")] = 500,
     seeds: Annotated[int, typer.Option(min=1, help="Trainings of each way to keep the inverse.")] = 3,
@@ -148,7 +149,7 @@ def neumann(
     _show(analysis.neumann(steps, seeds), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def bounds(
     draws: Annotated[int, typer.Option(min=2, help="Of each statement.")] = 3000,
     seed: Seed = 0,

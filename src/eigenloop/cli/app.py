@@ -10,6 +10,7 @@ import typer
 
 from eigenloop import __version__
 from eigenloop.cli import analyse, bench, evaluate, listing, report, reproduce, train
+from eigenloop.cli.command import Command
 from eigenloop.errors import ConfigError, EigenloopError
 
 app = typer.Typer(
@@ -20,12 +21,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command("train")(train.train)
-app.command("eval")(evaluate.evaluate)
-app.command("list")(listing.show)
-app.command("report")(report.report)
-app.command("bench")(bench.bench)
-app.command("reproduce")(reproduce.reproduce)
+app.command("train", cls=Command)(train.train)
+app.command("eval", cls=Command)(evaluate.evaluate)
+app.command("list", cls=Command)(listing.show)
+app.command("report", cls=Command)(report.report)
+app.command("bench", cls=Command)(bench.bench)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.add_typer(analyse.app, name="analyse")
 
 

@@ -169,5 +169,7 @@ def _state(label: str, folder: Path) -> str:
 def _compared(experiment: Experiment, name: str, record: Record) -> str:
     row = experiment.rows[name]
     ours = "nothing measured" if record.value is None else f"{record.metric} {record.value:.5g}"
+    if record.budget == "smoke":
+        return f"{ours} (a smoke run, too short to be compared with the paper)"
     theirs = f"published {row.published:.5g}" if row.published is not None else f"published: {row.said}"
     return f"{ours} ({theirs})"

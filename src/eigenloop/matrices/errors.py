@@ -32,3 +32,12 @@ class OffSetError(RuntimeError):
             f"the matrix of {name} is off its set by about {distance:.1g}: an ordinary optimizer moved it; train it "
             f"with {optimizer}, or use ScaledCayley or Exponential, which any optimizer may move"
         )
+
+
+def next_even(n: int) -> str:
+    """Say which even sizes are next to an odd one.
+
+    >>> next_even(7), next_even(1)
+    ('use 6 or 8', 'use 2')
+    """
+    return f"use {n - 1} or {n + 1}" if n > 1 else "use 2"

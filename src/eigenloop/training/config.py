@@ -216,7 +216,7 @@ def _check_together(config: Config) -> None:
 def with_data_dir(config: Config, data_dir: Path) -> Config:
     """Return the configuration with another folder of data."""
     if not reads_files(config.task):
-        raise ConfigError(f"{config.task.name} reads no files: leave out --data-dir")
+        raise ConfigError(f"{config.task.name} reads no files", "leave out data_dir", flags="leave out --data-dir")
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 

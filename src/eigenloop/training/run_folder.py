@@ -42,9 +42,16 @@ class RunFolder:
     def create(self, config: Config) -> None:
         """Make the folder with its configuration; refuse one that holds anything but what a killed start left."""
         try:
-            if self.path.exists() and (not self.path.is_dir() or not self._barely_begun()):
+            if self.path.exists() and not self.path.is_dir():
                 raise RunError(
-                    f"{self.path} is there already: continue that run with --resume, or choose another --out"
+                    f"{self.path} is a file, and a run is a folder", "name another one", flags="choose another --out"
+                )
+            if self.path.exists() and not self._barely_begun():
+                begun = self.has_config()
+                raise RunError(
+                    f"{self.path} is there already",
+                    "resume that run, or name another folder" if begun else "name another folder",
+                    flags=("continue that run with --resume, or " if begun else "") + "choose another --out",
                 )
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             self._hold()
@@ -60,7 +67,11 @@ class RunFolder:
     def stored(self) -> Config:
         """Return the configuration of a folder that is there."""
         if not self.has_config():
-            raise RunError(f"{self.path} holds no run to continue (no config.yaml): leave out --resume to start one")
+            raise RunError(
+                f"{self.path} holds no run to continue (no config.yaml)",
+                "start one with train",
+                flags="leave out --resume to start one",
+            )
         return make_config(read_settings(self.path / "config.yaml"))
 
     def open(self) -> None:
@@ -82,7 +93,9 @@ class RunFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RunError(
-                f"another process is training in {self.path}: wait for it, or choose another --out"
+                f"another process is training in {self.path}",
+                "wait for it, or name another folder",
+                flags="wait for it, or choose another --out",
             ) from error
 
     def set_aside(self) -> Path:

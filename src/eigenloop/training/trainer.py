@@ -152,7 +152,7 @@ class Trainer:
             if due or late or stopping:
                 self.saver.save(self.progress)
             if stopping:
-                return "stopped", f"interrupted at step {step}; continue with --resume"
+                return "stopped", f"interrupted at step {step}"
 
     def _step(self) -> None:
         step = self.progress.step
@@ -224,6 +224,8 @@ class Trainer:
         split = self.task.splits[0]
         found = self._measured(split)
         if not math.isfinite(found["loss"]):
+            for batch in self.task.evaluation(split, self.section.batch_size):
+                self.processes.refuse_broken(batch, self.task.name, f"the part {split}")
             raise DivergedError(f"the loss on {split} is {found['loss']:g}")
         self.progress.latest[split], self.progress.evaluated = found, self.progress.step
         self._record(split, found)
