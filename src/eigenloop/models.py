@@ -26,10 +26,10 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | name | model | own options |
     |---|---|---|
     | ``rnn`` | modReLU RNN, free W, Glorot start | ``init`` |
-    | ``rnn-orth`` | the same, W orthogonal only at the start | ``init`` |
+    | ``rnn-orth`` | modReLU RNN, W orthogonal only at the start | ``init`` |
     | ``scornn`` | scaled Cayley (Helfrich et al. 2018) | ``negative``, ``init`` |
     | ``exprnn`` | exponential map (Lezcano-Casado et al. 2019) | ``init`` |
-    | ``dtriv`` | the same with a moving base | ``rebase_every``, ``init`` |
+    | ``dtriv`` | exponential map with a moving base (Lezcano-Casado 2019) | ``rebase_every``, ``init`` |
     | ``projunn`` | W itself, kept orthogonal by `optim.ProjUNN` (Kiani et al. 2022) | ``init`` |
     | ``ornn`` | Householder reflections (Mhammedi et al. 2017) | ``reflections``, ``init`` |
     | ``spectralrnn`` | U Sigma V^T, sigma near 1 (Zhang et al. 2018) | ``reflections``, ``margin`` |
@@ -40,7 +40,8 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | ``ncgru`` | orthogonal GRU (Mucllari et al. 2022) | ``constrained``, ``negative``, ``order``, ... |
     | ``goru`` | rotation layers in a GRU (Jing et al. 2019) | ``style``, ``capacity`` |
     | ``qornn`` | orthogonal in few bits (Foucault et al. 2024) | ``bits``, ``strategy``, ``init``, ... |
-    | ``lstm``, ``gru`` | torch's equations, started as torch's or as TensorFlow's | ``init`` |
+    | ``lstm`` | LSTM, torch's equations, started as torch's or as TensorFlow's | ``init`` |
+    | ``gru`` | GRU, torch's equations, started as torch's or as TensorFlow's | ``init`` |
 
     >>> build("nnrnn", 10, 128, delta=1e-3).recurrent_matrix().shape
     torch.Size([128, 128])

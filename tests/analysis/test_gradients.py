@@ -1,5 +1,6 @@
 """How far gradients reach: against jacrev, finite differences and closed forms."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -145,15 +146,36 @@ def test_long_sequences_are_cut_into_calls(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("model", ["enrnn", "qornn", "ncgru"])
 def test_of_a_run(model: str, tmp_path: Path) -> None:
     train(small({"name": "adding", "length": 6}, {"name": model}), tmp_path / "run")
-    result = analysis.gradients(tmp_path / "run", samples=3)
+    result = analysis.gradients([tmp_path / "run"], samples=3)
     parts = ["long", "short"] if model == "enrnn" else ["state"]
-    assert list(result.numbers["input_norm"]) == parts
-    assert (result.numbers["steps"], result.numbers["samples"]) == (6, 3)
-    assert result.numbers["quantized"] == (model == "qornn")
-    assert [len(row) for row in result.numbers["input_norm"][parts[0]]] == list(range(1, 7))
-    assert result.table.rows[0][0] == 0
+    (numbers,) = result.numbers["runs"]
+    assert list(numbers["input_norm"]) == parts
+    assert (numbers["steps"], numbers["samples"]) == (6, 3)
+    assert numbers["quantized"] == (model == "qornn")
+    assert [len(row) for row in numbers["input_norm"][parts[0]]] == list(range(1, 7))
+    assert result.table.rows[0][:3] == (f"{model} on adding", parts[0], 0)
     assert {path.name for path in result.write(tmp_path)} == {"gradients.json", "gradients.png", "gradients.svg"}
-    assert analysis.gradients(tmp_path / "run", steps=4).numbers["steps"] == 4
+
+
+def test_several_runs_in_one_figure_and_none_overwritten(tmp_path: Path) -> None:
+    for model in ("enrnn", "lstm"):
+        train(small({"name": "adding", "length": 6}, {"name": model}), tmp_path / model)
+    together = analysis.gradients([tmp_path / "enrnn", tmp_path / "lstm", tmp_path / "enrnn"], samples=2)
+    labels = ["enrnn on adding", "lstm on adding", "enrnn on adding (enrnn)"]
+    assert [run["run"] for run in together.numbers["runs"]] == labels
+    assert {row[0] for row in together.table.rows} == set(labels)
+    one, shorter = (analysis.gradients([tmp_path / "enrnn"], steps=steps, samples=2) for steps in (6, 4))
+    assert shorter.numbers["runs"][0]["steps"] == 4
+    written = [result.write(tmp_path / "out")[0] for result in (together, one, shorter, one)]
+    assert [path.stem for path in written] == ["gradients", "gradients-2", "gradients-3", "gradients-2"]
+    assert [len(json.loads(path.read_text())["runs"]) for path in written] == [3, 1, 1, 1]
+
+
+def test_what_is_left_out_of_a_long_sequence_is_said(tmp_path: Path) -> None:
+    train(small({"name": "adding", "length": 205}, training={"steps": 1, "batch_size": 1}), tmp_path / "run")
+    result = analysis.gradients([tmp_path / "run"], samples=1)
+    assert max(row[2] for row in result.table.rows) == 199
+    assert "the first 200 of 205 steps; 205 steps are all of them" in result.notes[-1]
 
 
 def test_tokens_become_what_the_layer_takes(tmp_path: Path) -> None:
@@ -162,13 +184,15 @@ def test_tokens_become_what_the_layer_takes(tmp_path: Path) -> None:
     for embedding in (None, 5):
         run = tmp_path / f"run-{embedding}"
         train(small(task, {"embedding_size": embedding}), run)
-        found = analysis.gradients(run, steps=3, samples=2).numbers
+        found = analysis.gradients([run], steps=3, samples=2).numbers["runs"][0]
         assert (found["steps"], found["samples"]) == (3, 2)
 
 
 def test_refusals(tmp_path: Path) -> None:
     train(small({"name": "adding", "length": 6}), tmp_path / "run")
     with pytest.raises(ConfigError, match="have 6 steps, fewer than 7: ask for 6"):
-        analysis.gradients(tmp_path / "run", steps=7)
+        analysis.gradients([tmp_path / "run"], steps=7)
+    with pytest.raises(ConfigError, match="at least one run"):
+        analysis.gradients([])
     with pytest.raises(ValueError, match="bidirectional=False"):
         Flat(el.RNN(M, N, bidirectional=True))

@@ -126,11 +126,35 @@ def test_resume(capsys: pytest.CaptureFixture[str]) -> None:
 MISTAKES = [
     (["train", "copyng", "--model", "scornn"], 2, "no task 'copyng': did you mean 'copying'"),
     (["train", "copying", "--model", "scornnn"], 2, "no model 'scornnn': did you mean 'scornn'"),
-    (["train", "copying"], 2, "no model is named"),
+    (["train", "copying"], 2, "no model is named: choose --model"),
     (["train"], 2, "no task is named"),
     (["train", "copying", "--model", "scornn", "--set", "negativ=1"], 2, "did you mean 'negative'"),
     (["train", "copying", "--model", "scornn", "--set", "task.dely=1"], 2, "did you mean 'task.delay'"),
-    (["train", "copying", "--model", "scornn", "--length", "7"], 2, "no setting 'task.length'"),
+    (
+        ["train", "copying", "--model", "scornn", "--length", "7"],
+        2,
+        "task copying has no setting task.length, which is",
+    ),
+    (["train", "copying", "--model", "scornn", "--length", "7"], 2, "one of task adding, denoise, parenthesis. The"),
+    (
+        ["train", "copying", "--model", "gru", "--strategy", "ste-pen"],
+        2,
+        "model.strategy, which is one of model qornn.",
+    ),
+    (["train", "copying", "--model", "lstm", "--set", "model.delta=1"], 2, "model.delta, which is one of model nnrnn."),
+    (["train", "copying", "--model", "scornn", "--set", "model.recurrent=x"], 2, "'recurrent' cannot be set in a conf"),
+    (["train", "copying", "--model", "scornn", "--set", "recurrent=cayley"], 2, "choose another model"),
+    (["train", "copying", "--model", "scornn", "--set", "optimizer.betas=1"], 2, "one of optimizer adam, adamw"),
+    (["train", "copying", "--model", "nnrnn", "--hidden-size", "1"], 2, "got 1: use 2"),
+    (["train", "copying", "--model", "goru", "--hidden-size", "1"], 2, "got 1: use 2"),
+    (
+        ["train", "copying", "--model", "scornn", "--out", __file__],
+        1,
+        "is a file, and a run is a folder: choose another",
+    ),
+    (["eval", "x", "--delay", "5"], 2, "No such option: --delay. It is an option of"),
+    (["eval", "x", "--checkpont", "5"], 2, "--checkpoint"),
+    (["analyse", "fisher", "--draws", "5"], 2, "It is an option of"),
     (["train", "copying", "--model", "scornn", "--optimizer", "adma"], 2, "did you mean 'adam'"),
     (["train", "copying", "--model", "scornn", "--lr", "-1"], 2, "optimizer.lr=-1.0 is refused"),
     (["train", "copying", "--model", "scornn", "--delay", "0"], 2, "delay must be at least 1"),
@@ -152,12 +176,13 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "status", "said"), MISTAKES, ids=[" ".join(m[0]) for m in MISTAKES])
+@pytest.mark.parametrize(("arguments", "status", "said"), MISTAKES, ids=[" ".join(m[0])[:60] for m in MISTAKES])
 def test_mistakes(arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*arguments) == status
     captured = capsys.readouterr()
     assert said in captured.err
     assert "Traceback" not in captured.err + captured.out
+    assert "Possible options: --help" not in captured.err
     assert not Path("runs").exists()
 
 
@@ -166,7 +191,7 @@ def test_eval_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     for options, status, said in (
         (["--split", "train"], 2, "choose valid or test"),
         (["--checkpoint", "newest"], 2, "best, last or a step"),
-        (["--checkpoint", "5"], 1, "there are best, last, 0, 3, 6"),
+        (["--checkpoint", "5"], 1, "there are 0, 3, 6"),
         (["--data-dir", "x"], 2, "reads no files"),
         (["--speech"], 2, "is for timit"),
     ):
@@ -207,8 +232,8 @@ def test_float_and_quantized_afterwards(capsys: pytest.CaptureFixture[str]) -> N
     assert call("eval", "run", "--around-identity") == 2
     assert "go with --bits" in capsys.readouterr().err
     assert call("train", "copying", "--model", "lstm", *QUICK, "--out", "lstm") == 0
-    assert call("eval", "lstm", "--bits", "4") == 2
-    assert "no recurrent layer of eigenloop" in capsys.readouterr().err
+    assert call("eval", "lstm", "--bits", "4") == 0
+    assert "smin/smax 0." in capsys.readouterr().out
     assert call("train", "copying", "--model", "qornn", "--strategy", "ste-pen", "--bits", "float") == 2
     assert "ste-pen is about a quantized matrix" in capsys.readouterr().err
 
@@ -220,6 +245,14 @@ def test_a_page_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> No
     assert "file/report.html cannot be written" in capsys.readouterr().err
 
 
+def test_a_rate_that_stays_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    """--lr alone leaves the rate of the recurrent matrix as the paper has it."""
+    assert call("train", "copying", "--model", "scornn", *QUICK, "--lr", "0.02", "--out", "run") == 0
+    assert "--lr 0.02, and for the recurrent matrix --recurrent-lr 0.0001; each is set" in capsys.readouterr().out
+    assert call("train", "copying", "--model", "lstm", *QUICK, "--lr", "0.02", "--out", "lstm") == 0
+    assert "learning rates" not in capsys.readouterr().out  # it has one
+
+
 def test_a_pair_that_no_paper_has_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("train", "parenthesis", "--model", "nnrnn", "--length", "5", *QUICK[2:]) == 0
     assert "no paper that we follow reports nnrnn on parenthesis" in capsys.readouterr().out
@@ -228,7 +261,9 @@ def test_a_pair_that_no_paper_has_is_said(capsys: pytest.CaptureFixture[str]) ->
 def test_divergence_has_a_status(capsys: pytest.CaptureFixture[str]) -> None:
     rates = ["--optimizer", "sgd", "--lr", "1e30", "--recurrent-lr", "1e30", "--out", "run"]
     assert call("train", "copying", "--model", "scornn", *QUICK, *rates) == 1
-    assert "The last good checkpoint is run/checkpoints/step-" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "The last good checkpoint is run/checkpoints/step-" in said
+    assert "continue with --resume and smaller --lr" in said
 
 
 @pytest.mark.parametrize(("kind", "names"), [("models", NAMES), ("tasks", TASKS), ("optimizers", ["adam", "projunn"])])
@@ -238,6 +273,31 @@ def test_lists(kind: str, names: list[str], capsys: pytest.CaptureFixture[str]) 
     assert all(f"{name} " in out for name in names)
     assert call("list", kind, "--json") == 0
     assert set(names) <= json.loads(capsys.readouterr().out).keys()
+
+
+#: One thing with its options, as ``--set`` takes them, or with its rows.
+THINGS = [
+    ("models", "scornn", "init=cayley"),
+    ("tasks", "copying", "delay=1000"),
+    ("optimizers", "adam", "betas=[0.9, 0.999]"),
+    ("experiments", "nnrnn-table6", "a100-b0-d0: "),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "option"), THINGS)
+def test_one_thing_with_its_options(kind: str, name: str, option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list", kind, name) == 0
+    assert f"  {option}" in capsys.readouterr().out
+    assert call("list", kind, name, "--json") == 0
+    assert option.partition("=")[0].partition(":")[0] in json.loads(capsys.readouterr().out)[name]["options"]
+    assert call("list", kind, name[:-1] + "x") == 2
+    assert f"did you mean {name!r}" in capsys.readouterr().err
+
+
+def test_all_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert call("list") == 0
+    out = capsys.readouterr().out
+    assert all(name in out for name in ("models: ", "scornn", "tasks: ", "pmnist", "nnrnn-table6", "unitary-cayley"))
 
 
 @pytest.mark.parametrize("command", [[], ["train"], ["eval"], ["list"], ["report"], ["bench"]])

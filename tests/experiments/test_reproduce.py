@@ -12,6 +12,7 @@ import pytest
 from tiny_experiment import TINY, Watcher, experiment
 
 from eigenloop.cli import main
+from eigenloop.cli.watching import watcher_for
 from eigenloop.experiments import Experiment, Planned, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
@@ -237,7 +238,7 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
 
     options = ["ncgru-table3", "--budget", "smoke", "--only", "ncgru"]
     assert call(*options) == 0
-    assert "published 1.022e-05" in capsys.readouterr().out
+    assert "a smoke run, too short to be compared" in capsys.readouterr().out
     assert call(*options, "--json") == 0
     assert json.loads(capsys.readouterr().out)["kind"] == "skipped"
     assert call(*options) == 0
@@ -250,7 +251,23 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: py
         (["ncgru-table3", "--only", "gruu"], "did you mean 'gru'"),
         (["all", "--only", "gru"], "name the experiment"),
         (["ncgru-table3", "--only", " ,"], "--only names no row"),
-        (["ncgru-table3", "--only", "gru", "--budget", "smoke"], "gru is not run at budget smoke"),
+        (["ncgru-table3", "--only", "gru", "--budget", "smoke"], "gru of ncgru-table3 is not run at budget smoke"),
+        (["ncgru-table3", "--only", "ncgru,gru", "--budget", "smoke"], "not run at budget smoke: choose budget hour"),
     ):
         assert call(*wrong) == 2
         assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"), [("smoke", "a smoke run, too short to be compared"), ("full", "published")]
+)
+def test_a_smoke_run_does_not_stand_beside_a_published_number(
+    budget: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (run, *_) = planned(experiment(), "smoke", ["lstm"])
+    assert reproduce([run], tmp_path / "results", tmp_path / "work", Watcher(), jobs=0)
+    (record,) = records.read(tmp_path / "results", run.experiment.name, "lstm")
+    watcher_for(as_json=False).finished(run, record.model_copy(update={"budget": budget}), None)
+    out = " ".join(capsys.readouterr().out.split())
+    assert said in out
+    assert ("published" in out) == (budget == "full")

@@ -132,7 +132,7 @@ def test_large_matrices_are_iterated(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*args: object, **kwargs: object) -> None:
         raise AssertionError("a full decomposition")
 
-    monkeypatch.setattr(module.scipy.linalg, "eig", forbidden)
+    monkeypatch.setattr("scipy.linalg.eig", forbidden)
     matrix = normalised(n, T)
     for _ in range(3):
         W = matrix()

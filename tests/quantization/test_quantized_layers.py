@@ -2,6 +2,9 @@
 
 import copy
 import pickle
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -117,8 +120,26 @@ def test_survival() -> None:
         assert torch.equal(rnn(x)[0], expected)
     stream = el.Stream(rnn, batch_size=2)
     assert relative(torch.stack([stream(step) for step in x]), expected) < 1e-5
-    with pytest.raises(ValueError, match=r"torch\.nn has no quantizer"):
-        el.RNN(3, 8, 1, "tanh", bits=4).torch_state_dict()
+
+
+QUANTIZED: dict[str, tuple[Callable[..., Any], Callable[..., torch.nn.Module]]] = {
+    "RNN": (partial(el.RNN, 3, 8, 2, "tanh"), partial(torch.nn.RNN, 3, 8, 2)),
+    "GRU": (partial(el.GRU, 3, 8), partial(torch.nn.GRU, 3, 8)),
+    "LSTM": (partial(el.LSTM, 3, 8), partial(torch.nn.LSTM, 3, 8)),
+}
+
+
+@pytest.mark.parametrize("name", QUANTIZED)
+@pytest.mark.parametrize("bits", [3, Quantizer(4, per_row=True, normalise="norm"), Quantizer(3, post_training=True)])
+def test_the_torch_layer_computes_what_the_quantized_one_does(name: str, bits: int | Quantizer) -> None:
+    made, torchs = QUANTIZED[name]
+    ours, theirs = made(bits=bits).eval(), torchs()
+    theirs.load_state_dict(ours.torch_state_dict())
+    x = torch.randn(6, 2, 3)
+    assert relative(theirs(x)[0], ours(x)[0]) < 1e-5
+    ours.train()
+    theirs.load_state_dict(ours.torch_state_dict())
+    assert relative(theirs(x)[0], ours(x)[0]) < 1e-5
 
 
 def test_refusals() -> None:

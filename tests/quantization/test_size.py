@@ -60,8 +60,13 @@ def test_tied_weights_count_once_and_complex_numbers_twice() -> None:
 def test_torchs_own_layers() -> None:
     lstm = el.Model(el.build("lstm", 1, 170), 10)
     assert size_report(lstm).float_bytes == 4 * sum(p.numel() for p in lstm.parameters())
-    assert "times smaller" in str(size_report(lstm))
+    assert "times smaller" in str(size_report(lstm, bits=4))
     assert size_report(torch.nn.Identity()).bytes == 0
     assert "nothing" in str(size_report(torch.nn.Identity()))
     with pytest.raises(ValueError, match="got 1"):
         size_report(lstm, readout_bits=1)
+
+
+def test_what_is_no_smaller_is_not_said_to_be() -> None:
+    assert "smaller" not in str(size_report(el.Model(el.build("scornn", 3, 8), 2)))
+    assert str(size_report(el.Model(el.build("qornn", 1, 170, bits=4), 10))).endswith("5.8 times smaller")

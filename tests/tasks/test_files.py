@@ -80,7 +80,7 @@ def test_home_is_written_as_a_tilde(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_folder_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").write_text("")
-    with pytest.raises(DataError, match="no such folder, and --data-dir names it"):
+    with pytest.raises(DataError, match="no such folder, and data_dir names it"):
         SOURCE.content(Path(name))
     monkeypatch.setenv(VARIABLE, name)
     with pytest.raises(DataError, match=f"no such folder, and {VARIABLE} names it"):
@@ -117,7 +117,7 @@ def test_other_content_is_for_those_who_want_it(tmp_path: Path) -> None:
 def test_own_files_are_not_downloaded(tmp_path: Path, cache: Path) -> None:
     write(cache / "text.txt", TEXT)
     for folder, match in ((tmp_path, "it is not in"), (None, "no data folder is set")):
-        with pytest.raises(DataError, match=f"{match}.*--data-dir or {VARIABLE}"):
+        with pytest.raises(DataError, match=f"{match}.*data_dir or {VARIABLE}"):
             SOURCE.content(folder, verify=False)
 
 
@@ -174,7 +174,7 @@ def test_downloads_once(tmp_path: Path, server: str, cache: Path, packed: bool) 
 @pytest.mark.parametrize("name", ["cut.txt", "empty.txt", "missing.txt"])
 def test_a_download_that_is_not_the_published_file_is_not_kept(server: str, cache: Path, name: str) -> None:
     source = replace(SOURCE, url=f"{server}/{name}")
-    with pytest.raises(DataError, match=rf"text\.txt: .*download from {server}/{name} failed .*--data-dir or"):
+    with pytest.raises(DataError, match=rf"text\.txt: .*download from {server}/{name} failed .*data_dir or"):
         source.content(None)
     assert list(cache.iterdir()) == []
 

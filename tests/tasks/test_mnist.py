@@ -166,7 +166,7 @@ def test_published_files_are_wanted(folder: Path) -> None:
 
 
 def test_own_files_are_not_mixed_with_downloads(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"train-images-idx3-ubyte: it is not in .*--data-dir"):
+    with pytest.raises(DataError, match=r"train-images-idx3-ubyte: it is not in .*data_dir"):
         SequentialMNIST(data_dir=tmp_path, verify=False).prepare()
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tasks.speech.recordings import SAMPLE, noise, real_data, write_sample
 from torch import Tensor
 
+from eigenloop.errors import DataError
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.speech.audio import halved
 from eigenloop.tasks.speech.spectrogram import decibels, stft
 from eigenloop.tasks.timit import TIMIT

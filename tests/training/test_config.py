@@ -338,3 +338,40 @@ def test_dump_keeps_the_order() -> None:
 def test_no_layers_at_all_are_refused(model: str) -> None:
     with pytest.raises(ConfigError, match="hidden_size"):
         make_config({"task": {"name": "adding"}, "model": {"name": model, "hidden_size": []}})
+
+
+#: Words that YAML takes for true and false, where a number or a name is wanted.
+TRUTHS = [
+    ("task", "delay: yes"),
+    ("task", "delay: true"),
+    ("model", "hidden_size: on"),
+    ("model", "hidden_size: [8, yes]"),
+    ("model", "negative: yes"),
+    ("model", "bits: no"),
+    ("optimizer", "lr: yes"),
+    ("optimizer", "momentum: yes"),
+    ("schedule", "every: yes"),
+    ("training", "steps: yes"),
+    ("training", "clip_norm: true"),
+    ("training", "seed: no"),
+]
+
+
+@pytest.mark.parametrize(("section", "setting"), TRUTHS)
+def test_yes_is_no_number(section: str, setting: str, tmp_path: Path) -> None:
+    names = {"task": "name: copying", "model": "name: scornn", "optimizer": "name: rmsprop"}
+    content = {**names, section: ", ".join(filter(None, (names.get(section), setting)))}
+    (tmp_path / "mine.yaml").write_text("".join(f"{key}: {{{value}}}\n" for key, value in content.items()))
+    with pytest.raises(ConfigError, match=rf"{section}\.{setting.partition(':')[0]}=.* is refused"):
+        make_config(read_settings(tmp_path / "mine.yaml"))
+
+
+def test_yes_where_it_is_wanted() -> None:
+    settings = {
+        "task": {"name": "copying"},
+        "model": {"name": "scornn", "bias": False},
+        "training": {"tensorboard": True},
+    }
+    config = make_config(settings)
+    assert config.training.tensorboard is True
+    assert config.options["bias"] is False

@@ -4,9 +4,11 @@ import errno
 import json
 import math
 import os
+import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +16,23 @@ import pytest
 from training.small import metrics_of, small, text_folder, weights_of
 
 from eigenloop.tasks import DataError
-from eigenloop.training import ConfigError, RunError, atomic, evaluate, load_run, resume, train
+from eigenloop.training import ConfigError, RunError, atomic, checkpoint, evaluate, load_run, resume, train
 from eigenloop.training.reporter import Silent
 from eigenloop.training.run_folder import RunFolder
 
 
 def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     train(small(), tmp_path / "run")
-    with pytest.raises(RunError, match="continue that run with --resume"):
+    with pytest.raises(RunError, match="is there already: resume that run, or name another folder"):
         train(small(), tmp_path / "run")
     (tmp_path / "file").write_text("mine")
-    with pytest.raises(RunError, match="is there already"):
+    with pytest.raises(RunError, match="is a file, and a run is a folder: name another") as caught:
         train(small(), tmp_path / "file")
+    assert caught.value.on_command_line.endswith("choose another --out")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/photo.jpg").touch()
+    with pytest.raises(RunError, match="is there already: name another folder"):  # there is no run to resume
+        train(small(), tmp_path / "other")
     assert (tmp_path / "file").read_text() == "mine"
     with pytest.raises(RunError, match="holds no run to continue"):
         resume(tmp_path / "nowhere")
@@ -163,6 +170,79 @@ def test_the_system_refuses_to_write_a_checkpoint(tmp_path: Path) -> None:
     assert not list((tmp_path / "run").rglob("*.tmp"))
     resume(tmp_path / "run")
     assert weights_of(tmp_path / "run", 9) == weights_of(tmp_path / "whole", 9)
+
+
+class Acting(Silent):
+    """Does something after a step, and hears what is said."""
+
+    def __init__(self, at: int, act: Callable[[], None]) -> None:
+        self.at, self.act, self.said = at, act, ""
+
+    def step(self, step: int, loss: float) -> None:
+        if step == self.at:
+            self.act()
+
+    def notice(self, text: str) -> None:
+        self.said += text
+
+
+def test_the_run_folder_is_deleted(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(RunError, match=rf"deleted or replaced.* Nothing of the run is left in {run}: start it again"):
+        train(small(training={"steps": 9}), run, Acting(4, lambda: shutil.rmtree(run)))
+    assert not run.exists()
+
+
+def test_the_checkpoints_are_deleted(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    config = small(training={"steps": 9})
+    with pytest.raises(RunError, match=r"No such file.* No checkpoint is saved: mend that, then resume"):
+        train(config, run, Acting(4, lambda: shutil.rmtree(run / "checkpoints")))
+    train(config, tmp_path / "whole")
+    resume(run)  # from its beginning
+    assert weights_of(run, 9) == weights_of(tmp_path / "whole", 9)
+    assert metrics_of(run) == metrics_of(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_the_metrics_are_lost(how: str, tmp_path: Path) -> None:
+    """The next line that is due says so: not one step more than that."""
+    run = tmp_path / "run"
+    path = run / "metrics.jsonl"
+
+    def lose() -> None:
+        content = path.read_bytes()
+        path.rename(tmp_path / "kept")
+        if how == "replaced":
+            path.write_bytes(content)
+
+    reporter = Acting(4, lose)
+    with pytest.raises(
+        RunError, match=r"metrics.jsonl could not be written: it was deleted or .*up to step 3 is saved"
+    ):
+        train(small(training={"steps": 60}), run, reporter)
+    assert checkpoint.last_in(run / "checkpoints") == 3
+    (tmp_path / "kept").replace(path)
+    assert resume(run)["steps"] == 60
+
+
+def test_the_configuration_is_deleted(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    reporter = Acting(4, (run / "config.yaml").unlink)
+    train(small(training={"steps": 9}), run, reporter)
+    assert "config.yaml was deleted, and is written again" in reporter.said
+    assert load_run(run, "last")[2] == 9
+
+
+def test_no_checkpoint_could_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save", refuse)
+        with pytest.raises(RunError, match="No checkpoint is saved: mend that"):
+            train(small(), tmp_path / "run")
+    assert resume(tmp_path / "run")["status"] == "finished"
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,7 +171,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     summary = train(config, tmp_path / "run", Interrupting())
     assert summary["status"] == "stopped"
     assert summary["steps"] == 4
-    assert "--resume" in summary["reason"]
+    assert summary["reason"] == "interrupted at step 4"
     assert newest_step(tmp_path / "run") == 4
     train(config, tmp_path / "whole")
     assert resume(tmp_path / "run")["status"] == "finished"

@@ -3,6 +3,7 @@
 import json
 import math
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import torch
 from torch import nn
 from training.small import metrics_of, small, summary_of, text_folder, weights, weights_of
 
+from eigenloop.tasks import Adding, Batch, DataError
 from eigenloop.training import ConfigError, DivergedError, evaluate, load_run, resume, train
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import OPTIMIZERS, make_optimizer
@@ -209,7 +211,9 @@ def test_nan_names_the_step_and_the_last_good_checkpoint(task: str, model: str, 
         DivergedError, match=r"stopped after step \d+: .*The last good checkpoint is .*step-\d+"
     ) as caught:
         train(config, tmp_path / "run")
-    assert "--lr" in str(caught.value)
+    assert "optimizer.lr" in str(caught.value)
+    assert "--lr" in caught.value.on_command_line
+    assert "learning rate" not in str(caught.value)  # the advice stands there once
     summary = summary_of(tmp_path / "run")
     assert summary["status"] == "diverged"
     for tensor in weights(tmp_path / "run").values():
@@ -232,6 +236,29 @@ def test_nan_in_the_data_is_noticed_before_the_weights_are_touched() -> None:
     before = {name: tensor.clone() for name, tensor in net.state_dict().items()}
     batch = config.task.train_batch(0, 6, 0)
     batch.inputs[3, 2, 1] = math.nan
-    with pytest.raises(DivergedError, match="nan"):
+    with pytest.raises(
+        DataError, match="copying: a batch to train on holds NaN or inf, so the data are at fault: mend"
+    ):
         updater.step(batch)
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())
+
+
+@pytest.mark.parametrize("where", ["training", "validation"])
+def test_nan_in_the_data_is_not_blamed_on_the_rates(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    draw = Adding.draw
+
+    def broken(self: Adding, generators: Sequence[Any]) -> Batch:
+        batch = draw(self, generators)
+        if (batch.size == 3) == (where == "training"):  # a batch to train on has 3 sequences, of 8 in the other parts
+            batch.inputs[1, 0, 0] = math.nan
+        return batch
+
+    config = small({"name": "adding"}, training={"batch_size": 3, "eval_batch_size": 8})
+    monkeypatch.setattr(Adding, "draw", broken)
+    what = "a batch to train on" if where == "training" else "the part valid"
+    with pytest.raises(DataError, match=f"adding: {what} holds NaN") as caught:
+        train(config, tmp_path / "run")
+    assert "lr" not in caught.value.on_command_line
+    assert not (tmp_path / "run/summary.json").exists()

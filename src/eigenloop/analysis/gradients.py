@@ -10,14 +10,17 @@ quantized matrices and every nonlinearity are those of training.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from eigenloop.analysis.origin import origin
+from eigenloop.analysis.origin import label_for, origin
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.state import Flat, parts_of
@@ -28,8 +31,8 @@ from eigenloop.tasks import Task
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training.evaluation import inputs_for
 
-#: Steps shown unless told, as in the figures; and how many of them, at most, in a file.
-SHOWN, WRITTEN = 50, 60
+#: Steps shown unless told, which take seconds; and how many of them, at most, in a file.
+SHOWN, WRITTEN = 200, 60
 #: Lags in the table, besides the longest.
 TABLED = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 #: Rows of a batch of single steps: one for each entry of the state at each step.
@@ -96,62 +99,112 @@ def by_lag(norms: Tensor) -> list[float]:
     return [float(torch.diagonal(norms, -lag).mean()) for lag in range(len(norms))]
 
 
+@dataclass(frozen=True)
+class Reach:
+    """How far the gradients of one network reach, averaged over sequences.
+
+    Attributes:
+        inputs: ||dh_tau / dx_t|| by part of the state, (T, T).
+        states: ||dh_T / dh_t|| by part of the state, (T,).
+    """
+
+    label: str
+    inputs: dict[str, Tensor]
+    states: dict[str, Tensor]
+
+    @property
+    def steps(self) -> int:
+        """T."""
+        return len(next(iter(self.states.values())))
+
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows of the table: run, part, lag and both norms."""
+        T = self.steps
+        shown = sorted({lag for lag in TABLED if lag < T} | {T - 1})
+        lags = {name: by_lag(norms) for name, norms in self.inputs.items()}
+        return [
+            (self.label, name, lag, lags[name][lag], float(self.states[name][T - 1 - lag]))
+            for name in self.inputs
+            for lag in shown
+        ]
+
+    def numbers(self) -> dict[str, Any]:
+        """Return what is written of it."""
+        kept = spread(self.steps, WRITTEN)
+        return {
+            "input_norm_by_lag": rounded({name: by_lag(norms) for name, norms in self.inputs.items()}),
+            "state_norm": rounded(self.states),
+            "shown_steps": [t + 1 for t in kept],
+            "input_norm": {
+                name: [rounded(norms[i, kept[: k + 1]]) for k, i in enumerate(kept)]
+                for name, norms in self.inputs.items()
+            },
+        }
+
+
 def gradients(
-    run: Path, which: str | int = "best", steps: int | None = None, samples: int = 10, data_dir: Path | None = None
+    runs: Sequence[Path],
+    which: str | int = "best",
+    steps: int | None = None,
+    samples: int = 10,
+    data_dir: Path | None = None,
 ) -> Result:
-    """Measure the gradients of a trained network's states, averaged over sequences it was not trained on.
+    """Measure the gradients of trained networks' states, averaged over sequences they were not trained on.
 
     Args:
-        run: folder of a run.
+        runs: folders of runs.
         which: ``"best"``, ``"last"`` or a step.
-        steps: of a sequence, from its first; at most 50 unless given.
+        steps: of a sequence, from its first; at most 200 unless given.
         samples: sequences.
         data_dir: where the data are now, if they have moved.
     """
-    net, config, step = load_run(run, which, data_dir=data_dir)
-    net.requires_grad_(False)
-    parts = parts_of(net.rnn)
-    x = _sequences(net, config.task, steps, samples)
-    heat = {name: torch.zeros(x.shape[0], x.shape[0], dtype=torch.float64) for name in parts}
-    flow = {name: torch.zeros(x.shape[0], dtype=torch.float64) for name in parts}
-    with cached(net):
-        for sequence in x.unbind(1):
-            through, into = (jacobians.cpu() for jacobians in step_jacobians(net.rnn, sequence))
-            for name, part in parts.items():
-                heat[name] += input_norms(through, into, part) / x.shape[1]
-                flow[name] += state_norms(through, part) / x.shape[1]
-    T = x.shape[0]
-    lags = {name: by_lag(norms) for name, norms in heat.items()}
-    shown, kept = sorted({lag for lag in TABLED if lag < T} | {T - 1}), spread(T, WRITTEN)
-    columns = ("lag", *(f"dh/dx {name}" for name in parts), *(f"dh_T/dh {name}" for name in parts))
-    rows = tuple((lag, *(lags[p][lag] for p in parts), *(float(flow[p][T - 1 - lag]) for p in parts)) for lag in shown)
-    quantizer = getattr(net.rnn, "quantizer", None)
+    if not runs:
+        raise ConfigError("gradients needs the folder of at least one run")
+    found: list[Reach] = []
+    numbers, notes = [], []
+    for run in runs:
+        net, config, step = load_run(run, which, data_dir=data_dir)
+        net.requires_grad_(False)
+        name = f"{config.network.name} on {config.task.name}"
+        label = label_for(name, run, [reach.label for reach in found])
+        x, length = _sequences(net, config.task, steps, samples)
+        reach = _reach(label, net, x)
+        found.append(reach)
+        said = {"model": config.network.name, "task": config.task.name, **origin(run, step)}
+        said |= {"quantized": getattr(net.rnn, "quantizer", None) is not None, "steps": len(x), "samples": x.shape[1]}
+        numbers.append({"run": label, **said, **reach.numbers()})
+        if len(x) < length:
+            notes.append(f"{label}: the first {len(x)} of {length} steps; {length} steps are all of them.")
     return Result(
         name="gradients",
-        title=f"{config.network.name} on {config.task.name}, step {step}: norms of gradients over time",
-        numbers={
-            "model": config.network.name,
-            "task": config.task.name,
-            **origin(run, step),
-            "quantized": quantizer is not None,
-            "steps": T,
-            "samples": x.shape[1],
-            "input_norm_by_lag": rounded(lags),
-            "state_norm": rounded(flow),
-            "shown_steps": [t + 1 for t in kept],
-            "input_norm": {p: [rounded(heat[p][i, kept[: k + 1]]) for k, i in enumerate(kept)] for p in parts},
-        },
-        table=Table(columns, rows),
-        figure=_drawn(heat, flow, f"{config.network.name} on {config.task.name}, step {step}"),
+        title="Norms of gradients over time",
+        numbers={"runs": numbers},
+        table=Table(("run", "part", "lag", "dh/dx", "dh_T/dh"), tuple(row for reach in found for row in reach.rows())),
+        figure=_drawn(found),
         notes=(
             f"Means over {x.shape[1]} sequences; dh/dx is ||dh_(t+lag)/dx_t|| averaged over t, dh_T/dh is "
             "||dh_T/dh_(T-lag)||, each of the named part of the state.",
+            *notes,
         ),
     )
 
 
-def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> Tensor:
-    """Return inputs of the recurrent layer, (T, samples, m), from the part that is not trained on."""
+def _reach(label: str, net: Model, x: Tensor) -> Reach:
+    """Average over sequences, x of shape (T, samples, m)."""
+    T, parts = len(x), parts_of(net.rnn)
+    inputs = {name: torch.zeros(T, T, dtype=torch.float64) for name in parts}
+    states = {name: torch.zeros(T, dtype=torch.float64) for name in parts}
+    with cached(net):
+        for sequence in x.unbind(1):
+            through, into = (jacobians.cpu() for jacobians in step_jacobians(net.rnn, sequence))
+            for name, part in parts.items():
+                inputs[name] += input_norms(through, into, part) / x.shape[1]
+                states[name] += state_norms(through, part) / x.shape[1]
+    return Reach(label, inputs, states)
+
+
+def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> tuple[Tensor, int]:
+    """Return inputs of the recurrent layer, (T, samples, m), from the part not trained on, and their whole length."""
     batch = next(iter(task.evaluation(task.splits[0], samples)))
     weight = net.readout.weight
     batch = batch.to(weight.device, weight.dtype)
@@ -161,40 +214,50 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> Tenso
     with torch.no_grad():
         # Text comes in streams, of which there are as many as the task has.
         x = inputs_for(net, task, batch)[: min(SHOWN, length) if steps is None else steps, :samples]
-        return x if net.embedding is None else net.embedded(x)
+        return (x if net.embedding is None else net.embedded(x)), length
 
 
-def _drawn(heat: dict[str, Tensor], flow: dict[str, Tensor], title: str) -> Figure:
-    T = len(next(iter(flow.values())))
+def _drawn(found: Sequence[Reach]) -> Figure:
+    """Draw a row of pictures for each network."""
     with styled():
-        columns = 2 if len(heat) % 2 == 0 else 3
-        figure, axes = panels(columns, rows=-(-(len(heat) + 2) // columns), width=4.2)
-        for axis, (name, norms) in zip(axes, heat.items(), strict=False):
-            # From zero and each part for itself, as in the figures: columns of important inputs stand out.
-            lower = torch.tril(torch.ones_like(norms)).bool()
-            extent = (0.5, T + 0.5, T + 0.5, 0.5)
-            image = axis.imshow(torch.where(lower, norms, torch.nan).numpy(), vmin=0, extent=extent, cmap="viridis")
-            axis.set(xlabel="input step $t$", ylabel=r"state step $\tau$")
-            axis.set_title(f"$\\|dh_\\tau/dx_t\\|$, {_said(name)}")
-            axis.grid(visible=False)
-            figure.colorbar(image, ax=axis, shrink=0.85, label="norm")
-        forget, back, *unused = axes[len(heat) :]
-        for colour, name in zip(COLOURS * len(flow), flow, strict=False):
-            lags = [value or torch.nan for value in by_lag(heat[name])]
-            forget.semilogy(range(T), lags, color=colour, label=_said(name))
-            back.semilogy(range(1, T + 1), [value or torch.nan for value in flow[name].tolist()], color=colour)
-        forget.set(xlabel=r"lag $\tau - t$", ylabel="mean $\\|dh_\\tau/dx_t\\|$", title="What is left of an input")
-        back.set(xlabel="step $t$", ylabel="$\\|dh_T/dh_t\\|$", title="From the last state back")
-        if len(flow) > 1:
-            forget.legend()
-        for axis in (forget, back):
-            # A norm that hardly changes should look like it.
-            low, high = axis.get_ylim()
-            axis.set_ylim(min(low, high / 100), high * (3 if high / low < 100 else 1))
-        for axis in unused:
-            axis.set_axis_off()
-        figure.suptitle(title, fontsize=11)
+        columns = max(len(reach.inputs) for reach in found) + 2
+        figure, axes = panels(columns, rows=len(found), width=3.8)
+        for row, reach in enumerate(found):
+            forget, back, *maps = axes[row * columns : (row + 1) * columns]
+            _draw_lines(forget, back, reach)
+            for axis, (name, norms) in zip(maps, reach.inputs.items(), strict=False):
+                _draw_map(figure, axis, name, norms)
+            for axis in maps[len(reach.inputs) :]:
+                axis.set_axis_off()
     return figure
+
+
+def _draw_map(figure: Figure, axis: Axes, name: str, norms: Tensor) -> None:
+    # From zero and each part for itself, as in the figures: columns of important inputs stand out.
+    T = len(norms)
+    lower = torch.tril(torch.ones_like(norms)).bool()
+    extent = (0.5, T + 0.5, T + 0.5, 0.5)
+    image = axis.imshow(torch.where(lower, norms, torch.nan).numpy(), vmin=0, extent=extent, cmap="viridis")
+    axis.set(xlabel="input step $t$", ylabel=r"state step $\tau$")
+    axis.set_title(f"$\\|dh_\\tau/dx_t\\|$, {_said(name)}")
+    axis.grid(visible=False)
+    figure.colorbar(image, ax=axis, shrink=0.85, label="norm")
+
+
+def _draw_lines(forget: Axes, back: Axes, reach: Reach) -> None:
+    T = reach.steps
+    for colour, name in zip(COLOURS * len(reach.states), reach.states, strict=False):
+        lags = [value or torch.nan for value in by_lag(reach.inputs[name])]
+        forget.semilogy(range(T), lags, color=colour, label=_said(name))
+        back.semilogy(range(1, T + 1), [value or torch.nan for value in reach.states[name].tolist()], color=colour)
+    forget.set(xlabel=r"lag $\tau - t$", ylabel="mean $\\|dh_\\tau/dx_t\\|$", title=f"{reach.label}: what is left")
+    back.set(xlabel="step $t$", ylabel="$\\|dh_T/dh_t\\|$", title="From the last state back")
+    if len(reach.states) > 1:
+        forget.legend()
+    for axis in (forget, back):
+        # A norm that hardly changes should look like it.
+        low, high = axis.get_ylim()
+        axis.set_ylim(min(low, high / 100), high * (3 if high / low < 100 else 1))
 
 
 def _said(part: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Collection
 from pathlib import Path
 
 from eigenloop.training.run_folder import RunFolder
@@ -11,3 +13,13 @@ def origin(run: Path, step: int) -> dict[str, str | int | None]:
     """Return the folder as it was named, the commit that it was trained with if it says so, and the checkpoint."""
     summary = RunFolder(run).read_json("summary.json") or {}
     return {"folder": run.as_posix(), "commit": summary.get("commit"), "checkpoint": step}
+
+
+def label_for(name: str, run: Path, others: Collection[str]) -> str:
+    """Name a run by its model and task, by its folder too where that is taken, by a number where that is.
+
+    >>> label_for("gru on adding", Path("runs/one"), ["gru on adding"])
+    'gru on adding (one)'
+    """
+    wanted = itertools.chain((name, f"{name} ({run.name})"), (f"{name} ({run.name}, {i})" for i in itertools.count(2)))
+    return next(label for label in wanted if label not in others)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -58,12 +59,17 @@ class Result:
     notes: Sequence[str] = field(default=())
 
     def write(self, folder: Path) -> list[Path]:
-        """Write NAME.json, NAME.png and NAME.svg, each at once or not at all."""
+        """Write NAME.json, NAME.png and NAME.svg, each at once or not at all.
+
+        Where other numbers are there already the name is NAME-2, NAME-3, ...: nothing is overwritten.
+        """
         folder.mkdir(parents=True, exist_ok=True)
         files = {"json": _json(self.numbers), "png": self._drawn("png"), "svg": self._drawn("svg")}
+        numbered = itertools.chain([self.name], (f"{self.name}-{number}" for number in itertools.count(2)))
+        name = next(name for name in numbered if _free(folder / f"{name}.json", files["json"]))
         paths = []
         for ending, content in files.items():
-            path = folder / f"{self.name}.{ending}"
+            path = folder / f"{name}.{ending}"
             atomic.write_bytes(path, content)
             paths.append(path)
         return paths
@@ -75,6 +81,11 @@ class Result:
         with styled():
             self.figure.savefig(buffer, format=kind, dpi=150, metadata=metadata, bbox_inches="tight")
         return buffer.getvalue()
+
+
+def _free(path: Path, content: bytes) -> bool:
+    """Whether a file may be written: it is not there, or says the same."""
+    return not path.exists() or path.read_bytes() == content
 
 
 def written(cell: object) -> str:

@@ -12,7 +12,6 @@ the moduli and angles of the eigenvalues are others once T is not zero. Both are
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from eigenloop.analysis.origin import origin
+from eigenloop.analysis.origin import label_for, origin
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled
@@ -145,7 +144,7 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
             notes.append(f"{name}: Theta is that of W before it is quantized.")
         if net.rnn.num_layers > 1:
             notes.append(f"{name}: the first of {net.rnn.num_layers} layers.")
-        label = _unused(name, run, [label for label, _ in forms])
+        label = label_for(name, run, [label for label, _ in forms])
         forms.append((label, form))
         numbers.append({"run": label, **origin(run, step), **_numbers(form)})
         inside, moduli = form.inside_blocks(), form.eigenvalues.abs()
@@ -189,12 +188,6 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
             *notes,
         ),
     )
-
-
-def _unused(name: str, run: Path, others: Sequence[str]) -> str:
-    """Name a run by its model and task, by its folder too where that is taken, by a number where that is."""
-    wanted = itertools.chain((name, f"{name} ({run.name})"), (f"{name} ({run.name}, {i})" for i in itertools.count(2)))
-    return next(label for label in wanted if label not in others)
 
 
 def _numbers(form: Form) -> dict[str, Any]:

@@ -153,7 +153,7 @@ def sensitivity(size: int = 100, seed: int = 0) -> Result:
     """
     if size < 10 or size % 2:
         raise ConfigError(
-            f"--size is even and at least 10, because nnRNN's eigenvalues come in pairs, got {size}: use "
+            f"size is even and at least 10, because nnRNN's eigenvalues come in pairs, got {size}: use "
             f"{max(10, size + size % 2)}"
         )
     sizes = sorted({max(5, size * tenths // 10) for tenths in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10)})

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigenloop import analysis
-from eigenloop.analysis import Result
 from eigenloop.cli.checkpoints import which
-from eigenloop.training import RunError
+from eigenloop.cli.command import Command
+from eigenloop.errors import RunError
+
+if TYPE_CHECKING:
+    from eigenloop.analysis import Result
 
 app = typer.Typer(
     help="Compute and draw the analyses of the papers.",
@@ -19,16 +21,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png and NAME.svg.")]
+Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png, NAME.svg; NAME-2 if other numbers are there.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
-Run = Annotated[Path, typer.Argument(help="Folder of a run.")]
+Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, a row of pictures each.")]
 Checkpoint = Annotated[str, typer.Option(help="best, last or a step.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")]
 FOLDER = Path("analysis")
 
 
-@app.command()
+@app.command(cls=Command)
 def conditioning(
     draws: Annotated[int, typer.Option(min=1, help="Matrices.")] = 1000,
     size: Annotated[int, typer.Option(min=1, help="n.")] = 10,
@@ -40,10 +42,12 @@ def conditioning(
 
     eigenloop analyse conditioning --draws 1000
     """
+    from eigenloop import analysis
+
     _show(analysis.conditioning(draws, size, seed), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def fisher(
     size: Annotated[int, typer.Option(min=3, help="n; the published numbers are for 100.")] = 100,
     out: Out = FOLDER,
@@ -53,10 +57,12 @@ def fisher(
 
     eigenloop analyse fisher
     """
+    from eigenloop import analysis
+
     _show(analysis.fisher(size), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def transients(
     count: Annotated[int, typer.Option(min=1, help="Starts on the unit sphere.")] = 1000,
     size: Annotated[int, typer.Option(min=3, help="n.")] = 100,
@@ -68,10 +74,12 @@ def transients(
 
     eigenloop analyse transients --count 1000
     """
+    from eigenloop import analysis
+
     _show(analysis.transients(count, size, seed), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def sensitivity(
     size: Annotated[int, typer.Option(min=10, max=150, help="n, even.")] = 100,
     seed: Seed = 0,
@@ -82,31 +90,35 @@ def sensitivity(
 
     eigenloop analyse sensitivity --size 100
     """
+    from eigenloop import analysis
+
     _show(analysis.sensitivity(size, seed), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def gradients(
-    run: Run,
+    runs: Runs,
     checkpoint: Checkpoint = "best",
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of a sequence, from its first; at most 50 if left out.")
+        int | None, typer.Option(min=1, help="Of a sequence, from its first; at most 200 if left out.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Sequences to average over.")] = 10,
     data_dir: DataDir = None,
     out: Out = FOLDER,
     json: Json = False,
 ) -> None:
-    """ENRNN figures 4 and 5: how far the gradients of a trained network reach.
+    """ENRNN figures 4 and 5: how far the gradients of trained networks reach.
 
-    eigenloop analyse gradients runs/adding-enrnn --steps 50
+    eigenloop analyse gradients runs/adding-enrnn runs/adding-lstm --steps 50
     """
-    _show(analysis.gradients(run, which(checkpoint), steps, samples, data_dir), out, json)
+    from eigenloop import analysis
+
+    _show(analysis.gradients(runs, which(checkpoint), steps, samples, data_dir), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def schur(
-    runs: Annotated[list[Path], typer.Argument(help="Folders of runs, a row of pictures each.")],
+    runs: Runs,
     checkpoint: Checkpoint = "best",
     data_dir: DataDir = None,
     out: Out = FOLDER,
@@ -116,10 +128,12 @@ def schur(
 
     eigenloop analyse schur runs/copying-nnrnn runs/ptb-char-nnrnn
     """
+    from eigenloop import analysis
+
     _show(analysis.schur(runs, which(checkpoint), data_dir), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def neumann(
     steps: Annotated[int, typer.Option(min=1, help="Of each training.")] = 500,
     seeds: Annotated[int, typer.Option(min=1, help="Trainings of each way to keep the inverse.")] = 3,
@@ -130,10 +144,12 @@ def neumann(
 
     eigenloop analyse neumann --steps 500
     """
+    from eigenloop import analysis
+
     _show(analysis.neumann(steps, seeds), out, json)
 
 
-@app.command()
+@app.command(cls=Command)
 def bounds(
     draws: Annotated[int, typer.Option(min=2, help="Of each statement.")] = 3000,
     seed: Seed = 0,
@@ -144,6 +160,8 @@ def bounds(
 
     eigenloop analyse bounds --draws 3000
     """
+    from eigenloop import analysis
+
     _show(analysis.bounds(draws, seed), out, json)
 
 

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import typer
 
-import eigenloop
+from eigenloop import __version__
 from eigenloop.cli import analyse, bench, evaluate, listing, report, reproduce, train
-from eigenloop.tasks import DataError
-from eigenloop.training import ConfigError, DivergedError, RunError
+from eigenloop.cli.command import Command
+from eigenloop.errors import ConfigError, EigenloopError
 
 app = typer.Typer(
     name="eigenloop",
@@ -21,18 +21,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
-app.command("train")(train.train)
-app.command("eval")(evaluate.evaluate)
-app.command("list")(listing.show)
-app.command("report")(report.report)
-app.command("bench")(bench.bench)
-app.command("reproduce")(reproduce.reproduce)
+app.command("train", cls=Command)(train.train)
+app.command("eval", cls=Command)(evaluate.evaluate)
+app.command("list", cls=Command)(listing.show)
+app.command("report", cls=Command)(report.report)
+app.command("bench", cls=Command)(bench.bench)
+app.command("reproduce", cls=Command)(reproduce.reproduce)
 app.add_typer(analyse.app, name="analyse")
 
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"eigenloop {eigenloop.__version__}")
+        typer.echo(f"eigenloop {__version__}")
         raise typer.Exit
 
 
@@ -45,17 +45,14 @@ def _common(
     """Recurrent networks whose spectrum you choose."""
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; 2 is the status of a wrong word, 1 of anything that went wrong later."""
+def run(arguments: Sequence[str] | None = None) -> None:
+    """Run a command."""
     try:
         app(args=None if arguments is None else list(arguments))
-    except (ConfigError, DataError, RunError, DivergedError) as error:
+    except EigenloopError as error:
         rank = os.environ.get("RANK")
-        print(f"eigenloop{f' (process {rank})' if rank else ''}: {error}", file=sys.stderr)
+        print(f"eigenloop{f' (process {rank})' if rank else ''}: {error.on_command_line}", file=sys.stderr)
         sys.exit(2 if isinstance(error, ConfigError) else 1)
-    except KeyboardInterrupt:
-        print("eigenloop: interrupted", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

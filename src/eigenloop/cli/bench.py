@@ -6,9 +6,7 @@ from typing import Annotated
 
 import typer
 
-from eigenloop.bench.rows import ROWS
-from eigenloop.bench.table import print_inference, print_table
-from eigenloop.training.errors import ConfigError
+from eigenloop.errors import ConfigError
 
 
 def bench(
@@ -25,6 +23,9 @@ def bench(
 
     eigenloop bench --rounds 9
     """
+    from eigenloop.bench.rows import ROWS
+    from eigenloop.bench.table import print_inference, print_table
+
     for number in only or ():
         if not 1 <= number <= len(ROWS):
             raise ConfigError(f"--only takes rows 1 to {len(ROWS)}, got {number}")

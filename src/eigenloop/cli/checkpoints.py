@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eigenloop.training import ConfigError
+from eigenloop.errors import ConfigError
 
 
 def which(text: str) -> str | int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -222,6 +223,9 @@ def _opening(beginning: Beginning) -> list[str]:
         f"{beginning.title}: {beginning.parameters:,} parameters, {beginning.steps:,} steps, in {beginning.folder}",
         f"baseline, what guessing reaches: {baseline}",
     ]
+    if beginning.recurrent_lr is not None:
+        rates = f"--lr {beginning.lr:g}, and for the recurrent matrix --recurrent-lr {beginning.recurrent_lr:g}"
+        lines.append(f"learning rates: {rates}; each is set by itself")
     if beginning.done:
         lines.append(f"going on from step {beginning.done:,}")
     return lines
@@ -234,5 +238,7 @@ def _closing(summary: Mapping[str, Any], folder: str) -> list[str]:
             values = "  ".join(f"{key} {value:.4g}" for key, value in summary[name].items() if key != "step")
             at = f" (step {summary[name]['step']})" if name == "best" else ""
             lines.append(f"{'best on valid' if name == 'best' else name}{at}: {values}")
-    lines.append(f"look at it with: eigenloop report {folder}")
+    if summary["status"] == "stopped":
+        lines.append(f"continue with: eigenloop train --out {shlex.quote(folder)} --resume")
+    lines.append(f"look at it with: eigenloop report {shlex.quote(folder)}")
     return lines

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json as json_text
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.widths import width
-from eigenloop.quantization import quantize_
-from eigenloop.readout import Model
-from eigenloop.tasks import TIMIT
-from eigenloop.training import ConfigError, load_run
-from eigenloop.training import evaluate as evaluate_net
-from eigenloop.training.spectra import smallest_ratio
+from eigenloop.errors import ConfigError
+
+if TYPE_CHECKING:
+    from eigenloop.readout import Model
 
 
 def evaluate(
@@ -40,6 +38,11 @@ def evaluate(
 
         eigenloop eval runs/pmnist --bits 4
     """
+    from eigenloop.tasks import TIMIT
+    from eigenloop.training import evaluate as evaluate_net
+    from eigenloop.training import load_run
+    from eigenloop.training.spectra import smallest_ratio
+
     net, config, step = load_run(run, which(checkpoint), data_dir=data_dir, device=device)
     if bits is not None:
         _quantize(net, width(bits), around_identity, readout_bits)
@@ -69,6 +72,8 @@ def evaluate(
 
 
 def _quantize(net: Model, bits: int | None, around_identity: bool, readout_bits: int | None) -> None:
+    from eigenloop.quantization import quantize_
+
     try:
         quantize_(net, bits, around_identity=around_identity, readout_bits=readout_bits)
     except ValueError as error:

@@ -5,44 +5,51 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import json as json_text
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigenloop import experiments
-from eigenloop.models import NAMES
-from eigenloop.published.numerals import printed
-from eigenloop.recipes import RECIPES
-from eigenloop.tasks import TASKS
-from eigenloop.training.errors import unknown_name
-from eigenloop.training.optimizers import OPTIMIZERS, defaults
+from eigenloop import registry
+from eigenloop.errors import unknown_name
 
-_KINDS = ("models", "tasks", "optimizers", "experiments")
+if TYPE_CHECKING:
+    from eigenloop.experiments import Row
 
 
 def show(
-    kind: Annotated[str, typer.Argument(help="models, tasks, optimizers or experiments.")],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    kind: Annotated[str | None, typer.Argument(help=f"{', '.join(registry.KINDS)}; all names if left out.")] = None,
+    name: Annotated[str | None, typer.Argument(help="One of them, with its options or rows.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object, options included.")] = False,
 ) -> None:
-    """List what there is, with its own options.
+    """List what there is, each with one line; or one thing with its own options.
 
-    eigenloop list models
+    Examples:
+        eigenloop list models
+
+        eigenloop list models scornn
     """
-    if kind not in _KINDS:
-        raise unknown_name("list of", kind, _KINDS, f"There are lists of {', '.join(_KINDS)}")
-    found = {"models": _models, "tasks": _tasks, "optimizers": _optimizers, "experiments": _experiments}[kind]()
-    if json:
-        print(json_text.dumps(found))
+    if kind is None:
+        names = {each: list(registry.lines(each)) for each in registry.KINDS}
+        print(json_text.dumps(names) if json else "\n".join(f"{k}: {', '.join(v)}" for k, v in names.items()))
         return
-    width = max(map(len, found))
-    for name, entry in found.items():
-        print(f"{name:<{width}}  {entry['description']}")
-        if kind == "experiments":
-            for row, described in entry["options"].items():
-                print(f"{'':<{width}}    {row}: {described}")
-        elif entry["options"]:
-            options = ", ".join(f"{key}={_short(value)}" for key, value in entry["options"].items())
-            print(f"{'':<{width}}    {options}")
+    if kind not in registry.KINDS:
+        raise unknown_name("list of", kind, registry.KINDS, f"There are lists of {', '.join(registry.KINDS)}")
+    lines = registry.lines(kind)
+    if name is not None and name not in lines:
+        raise unknown_name(kind.removesuffix("s"), name, lines, f"The {kind} are {', '.join(lines)}")
+    if name is not None:
+        lines = {name: lines[name]}
+    if json:
+        print(json_text.dumps({n: {"description": line, "options": _options(kind, n)} for n, line in lines.items()}))
+        return
+    width = max(map(len, lines))
+    for each, line in lines.items():
+        print(f"{each:<{width}}  {line}")
+    if name is None:
+        print(f"{'Rows' if kind == 'experiments' else 'Options'} of one: eigenloop list {kind} NAME")
+    else:
+        for key, value in _options(kind, name).items():
+            print(f"  {key}: {value}" if kind == "experiments" else f"  {key}={_short(value)}")
 
 
 def _short(value: Any) -> str:
@@ -50,50 +57,36 @@ def _short(value: Any) -> str:
     return value if isinstance(value, str) else json_text.dumps(value)
 
 
-def _first_sentence(documented: Any) -> str:
-    return (inspect.getdoc(documented) or "").splitlines()[0]
+def _options(kind: str, name: str) -> dict[str, Any]:
+    """Return a thing's own options with their defaults, or an experiment's rows with their labels."""
+    return {"models": _model, "tasks": _task, "optimizers": _optimizer, "experiments": _experiment}[kind](name)
 
 
-def _models() -> dict[str, dict[str, Any]]:
-    found = {}
-    for name in NAMES:
-        recipe, _ = RECIPES[name]
-        parameters = inspect.signature(recipe).parameters.values()
-        options = {
-            p.name: list(p.default) if isinstance(p.default, tuple) else p.default
-            for p in parameters
-            if p.kind is p.KEYWORD_ONLY and p.name not in ("generator", "orthogonal")
-        }
-        found[name] = {"description": _first_sentence(recipe), "options": options}
-    return found
-
-
-def _tasks() -> dict[str, dict[str, Any]]:
+def _model(name: str) -> dict[str, Any]:
     return {
-        name: {
-            "description": _first_sentence(task),
-            "options": {f.name: f.default for f in dataclasses.fields(task)},  # type: ignore[arg-type]
-        }
-        for name, task in TASKS.items()
+        p.name: list(p.default) if isinstance(p.default, tuple) else p.default
+        for p in inspect.signature(registry.MODELS[name].load()).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.name not in ("generator", "orthogonal")
     }
 
 
-def _optimizers() -> dict[str, dict[str, Any]]:
-    return {
-        name: {"description": _first_sentence(made).partition(". ")[0], "options": defaults(name)}
-        for name, (made, _) in OPTIMIZERS.items()
-    }
+def _task(name: str) -> dict[str, Any]:
+    return {field.name: field.default for field in dataclasses.fields(registry.TASKS[name].load())}
 
 
-def _experiments() -> dict[str, dict[str, Any]]:
-    found = {}
-    for name in experiments.names():
-        experiment = experiments.load(name)
-        described = f"{experiment.paper}, {experiment.item}: {experiment.title}"
-        rows = {row: f"{r.label}{_published(r)}" for row, r in experiment.rows.items()}
-        found[name] = {"description": described, "options": rows}
-    return found
+def _optimizer(name: str) -> dict[str, Any]:
+    from eigenloop.training.optimizers import defaults
+
+    return defaults(name)
 
 
-def _published(row: experiments.Row) -> str:
+def _experiment(name: str) -> dict[str, Any]:
+    from eigenloop import experiments
+
+    return {row: f"{r.label}{_published(r)}" for row, r in experiments.load(name).rows.items()}
+
+
+def _published(row: Row) -> str:
+    from eigenloop.published.numerals import printed
+
     return "" if row.published is None else f" (published {printed(row.published, row.digits)})"

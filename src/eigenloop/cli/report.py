@@ -8,9 +8,7 @@ from typing import Annotated
 
 import typer
 
-from eigenloop import published as published_results
-from eigenloop.report import write
-from eigenloop.training import ConfigError
+from eigenloop.errors import ConfigError
 
 
 def report(
@@ -43,6 +41,8 @@ def report(
         raise ConfigError("report needs something to show: give folders of runs, or --published")
     if results is not None:
         raise ConfigError("--results goes with --published: leave it out for folders of runs")
+    from eigenloop.report import write
+
     page = write(runs, out or Path("report.html"))
     print(json_text.dumps({"report": str(page), "runs": [str(run) for run in runs]}) if json else f"report: {page}")
 
@@ -52,6 +52,8 @@ def _published(results: Path, out: Path, json: bool) -> None:
         raise ConfigError(
             f"{out} is a file: with --published, --out names the folder for RESULTS.md and docs/results.html"
         )
+    from eigenloop import published as published_results
+
     written = published_results.write(results, out)
     if json:
         files = {"text": str(written.text), "page": str(written.page)}

@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json as json_text
 import os
-import time
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.live import Live
-from rich.text import Text
 
-from eigenloop import experiments
-from eigenloop.cli.display import clock
-from eigenloop.experiments import Experiment, Planned, Record
-from eigenloop.experiments.reproduce import progress_of
-from eigenloop.experiments.schema import BUDGETS
-from eigenloop.numerics import revised_since, versions
-from eigenloop.training import ConfigError
+from eigenloop.errors import ConfigError
 
-#: Seconds between plain lines that say how far the trainings are.
-_EVERY = 60.0
+if TYPE_CHECKING:
+    from eigenloop.cli.watching import Watcher
+    from eigenloop.experiments import Experiment, Planned
 
 
 def reproduce(
@@ -55,6 +44,11 @@ def reproduce(
 
         eigenloop reproduce ncgru-table3 --budget hour --only ncgru,gru
     """
+    from eigenloop import experiments
+    from eigenloop.cli.watching import watcher_for
+    from eigenloop.experiments.plan import not_run
+    from eigenloop.experiments.schema import BUDGETS
+
     chosen = next((b for b in BUDGETS if b == budget), None)
     if chosen is None:
         raise ConfigError(f"--budget is {', '.join(BUDGETS[:-1])} or {BUDGETS[-1]}, got {budget!r}")
@@ -64,7 +58,7 @@ def reproduce(
     if rows and name == "all":
         raise ConfigError("--only names rows of one experiment: name the experiment instead of all")
     wanted = [experiments.load(each) for each in (experiments.names() if name == "all" else [name])]
-    watcher = _JSONWatcher() if json else _Watcher()
+    watcher = watcher_for(json)
     good = True
     runs: list[Planned] = []
     for experiment in wanted:
@@ -72,10 +66,9 @@ def reproduce(
             if not collect:
                 _computed(experiment, results, rows, watcher, rerun_stale)
         else:
-            found = experiments.planned(experiment, chosen, rows)
-            if not found and name != "all":
-                raise ConfigError(f"{', '.join(rows) or name} is not run at budget {budget}: choose another budget")
-            runs += found
+            runs += experiments.planned(experiment, chosen, rows)
+            if name != "all" and not rows and (left_out := not_run(experiment, chosen)):
+                watcher.left_out(experiment, chosen, left_out)
     if collect:
         for run, record in experiments.collect(runs, results, work):
             watcher.finished(run, record, None)
@@ -90,150 +83,12 @@ def reproduce(
     watcher.ended(results)
 
 
-def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: _Watcher, rerun_stale: bool) -> None:
+def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: Watcher, rerun_stale: bool) -> None:
+    from eigenloop import experiments
+    from eigenloop.numerics import revised_since, versions
+
     assert experiment.analysis is not None
     for name, record, known in experiments.compute(experiment, results, rows, rerun_stale=rerun_stale):
         watcher.computed(experiment, name, record, known)
         if revisions := revised_since(record.numerics, versions(experiment.analysis.trains)):
             watcher.outdated(f"{experiment.name}/{name}", revisions, again=False)
-
-
-class _Watcher:
-    """Lines for what begins and ends; on a terminal, what runs now below them."""
-
-    def __init__(self) -> None:
-        self._console = Console(highlight=False)
-        self._live = Live(console=self._console, refresh_per_second=2, transient=True)
-        self._told = time.monotonic()
-        self._known, self._new, self._stale = 0, 0, 0
-
-    def __enter__(self) -> _Watcher:
-        if self._console.is_terminal:
-            self._live.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._console.is_terminal:
-            self._live.stop()
-
-    def computed(self, experiment: Experiment, name: str, record: Record, known: bool) -> None:
-        """Say what an analysis found, now or before."""
-        self._count(known)
-        before = "done before, " if known else ""
-        self._say(f"{experiment.name}/{name}: {before}{_compared(experiment, name, record)}")
-
-    def ended(self, results: Path) -> None:
-        """Say how to run again what was only looked up."""
-        if self._known and not self._new and not self._stale:
-            self._say(f"All of it is in {results} already. To run it again give other folders: --results and --work.")
-
-    def _count(self, known: bool) -> None:
-        self._known += known
-        self._new += not known
-
-    def skipped(self, run: Planned, record: Record) -> None:
-        """Say what is known already."""
-        self._count(known=True)
-        self._say(f"{run.label}: done before, {_compared(run.experiment, run.row_name, record)}")
-
-    def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
-        """Say what is known, and why it does not count any more."""
-        if not again:
-            self.skipped(run, record)
-        self.outdated(run.label, revisions, again)
-
-    def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
-        """Say that a result is stale."""
-        self._stale += 1
-        what = "it is run again" if again else "run it again with --rerun-stale"
-        self._say(f"{label}: stale, made with an older version of the arithmetic ({'; '.join(revisions)}): {what}")
-
-    def set_aside(self, run: Planned, folder: Path) -> None:
-        """Say where the run before this one is."""
-        self._say(f"{run.label}: its folder held a run of other settings or older arithmetic, now in {folder}")
-
-    def started(self, run: Planned, resumed: bool) -> None:
-        """Say what begins."""
-        self._count(known=False)
-        self._say(f"{run.label}: {'goes on' if resumed else 'begins'}")
-
-    def waiting(self, running: Mapping[str, Path]) -> None:
-        """Show what runs now: always on a terminal, once a minute elsewhere."""
-        now = time.monotonic()
-        if self._console.is_terminal:
-            if now - self._told >= 1:
-                self._told = now
-                self._live.update(Text("\n".join(_state(label, folder) for label, folder in running.items())))
-        elif now - self._told >= _EVERY:
-            self._told = now
-            for label, folder in running.items():
-                self._say(_state(label, folder))
-
-    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
-        """Say what came of it."""
-        if record is None:
-            self._say(f"{run.label}: failed: {problem}")
-        else:
-            compared = _compared(run.experiment, run.row_name, record)
-            self._say(f"{run.label}: {record.status}, {compared}, {clock(record.seconds)}")
-
-    def _say(self, text: str) -> None:
-        self._console.print(text, markup=False, soft_wrap=True)
-
-
-class _JSONWatcher(_Watcher):
-    """Every event as JSON."""
-
-    def __enter__(self) -> _JSONWatcher:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        pass
-
-    def computed(self, experiment: Experiment, name: str, record: Record, known: bool) -> None:
-        self._event("skipped" if known else "computed", f"{experiment.name}/{name}", record)
-
-    def ended(self, results: Path) -> None:
-        pass
-
-    def skipped(self, run: Planned, record: Record) -> None:
-        self._event("skipped", run.label, record)
-
-    def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
-        print(json_text.dumps({"kind": "stale", "run": label, "revisions": revisions, "again": again}), flush=True)
-
-    def set_aside(self, run: Planned, folder: Path) -> None:
-        print(json_text.dumps({"kind": "set aside", "run": run.label, "folder": str(folder)}), flush=True)
-
-    def started(self, run: Planned, resumed: bool) -> None:
-        print(json_text.dumps({"kind": "started", "run": run.label, "resumed": resumed}), flush=True)
-
-    def waiting(self, running: Mapping[str, Path]) -> None:
-        pass
-
-    def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
-        if record is None:
-            print(json_text.dumps({"kind": "failed", "run": run.label, "problem": problem}), flush=True)
-        else:
-            self._event("finished", run.label, record)
-
-    @staticmethod
-    def _event(kind: str, label: str, record: Record) -> None:
-        content: dict[str, Any] = record.model_dump(mode="json", exclude={"curve", "train_curve", "config"})
-        print(json_text.dumps({"kind": kind, "run": label, **content}), flush=True)
-
-
-def _state(label: str, folder: Path) -> str:
-    line = progress_of(folder)
-    if line is None:
-        return f"{label}: starting"
-    loss = line.get("loss")
-    found = "" if loss is None else f"{line['kind']} loss {loss:.4g}, "
-    return f"{label}: step {line['step']}, {found}{clock(line['seconds'])}"
-
-
-def _compared(experiment: Experiment, name: str, record: Record) -> str:
-    row = experiment.rows[name]
-    ours = "nothing measured" if record.value is None else f"{record.metric} {record.value:.5g}"
-    theirs = f"published {row.published:.5g}" if row.published is not None else f"published: {row.said}"
-    return f"{ours} ({theirs})"

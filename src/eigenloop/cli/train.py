@@ -8,12 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from eigenloop.cli.display import display_for
 from eigenloop.cli.widths import BITS_HELP, width
-from eigenloop.training import ConfigError, make_config, read_settings
-from eigenloop.training import resume as resume_run
-from eigenloop.training import train as train_run
-from eigenloop.training.keys import set_value
+from eigenloop.errors import ConfigError
 
 
 def train(
@@ -31,8 +27,10 @@ def train(
     batch_size: Annotated[int | None, typer.Option(help="Sequences an update sees.")] = None,
     steps: Annotated[int | None, typer.Option(help="Updates.")] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate.")] = None,
-    recurrent_lr: Annotated[float | None, typer.Option(help="Learning rate of the recurrent matrix.")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate of all but the recurrent matrix.")] = None,
+    recurrent_lr: Annotated[
+        float | None, typer.Option(help="Learning rate of the recurrent matrix; --lr leaves it.")
+    ] = None,
     optimizer: Annotated[str | None, typer.Option(help="adam, rmsprop, tf-rmsprop, sgd, projunn, ...")] = None,
     seed: Annotated[int | None, typer.Option(help="Of the start, the data and the sampling.")] = None,
     until: Annotated[
@@ -64,6 +62,12 @@ def train(
 
         eigenloop train --out runs/pmnist --resume
     """
+    from eigenloop.cli.display import display_for
+    from eigenloop.training import make_config
+    from eigenloop.training import resume as resume_run
+    from eigenloop.training import train as train_run
+    from eigenloop.training.keys import set_value
+
     given: dict[str, dict[str, Any]] = {
         "task": {
             "delay": delay,
@@ -99,6 +103,8 @@ def _collected(
     task: str | None, config: Path | None, given: dict[str, dict[str, Any]], resume: bool, out: Path | None
 ) -> dict[str, dict[str, Any]]:
     """Put a file and the options together, options last; a run that goes on has its own configuration."""
+    from eigenloop.training import read_settings
+
     if resume and out is None:
         raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
     if task is not None and task.endswith((".yaml", ".yml")):

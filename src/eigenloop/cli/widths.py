@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from eigenloop.training import ConfigError
+from eigenloop.errors import ConfigError
 
 BITS_HELP = "Width of the quantized weights, 2 to 16, or float."
 

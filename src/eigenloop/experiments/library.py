@@ -3,26 +3,19 @@
 from __future__ import annotations
 
 import functools
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from pydantic import ValidationError
 
+from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.experiments.schema import Experiment
+from eigenloop.registry import experiment_files
 from eigenloop.training import yaml_text
-from eigenloop.training.errors import ConfigError, unknown_name
-
-
-@functools.cache
-def _files() -> dict[str, Traversable]:
-    found = files("eigenloop.experiments").joinpath("data").iterdir()
-    return {f.name.removesuffix(".yaml"): f for f in sorted(found, key=lambda f: f.name) if f.name.endswith(".yaml")}
 
 
 def names() -> list[str]:
     """Return the names of all experiments."""
-    return list(_files())
+    return list(experiment_files())
 
 
 @functools.cache
@@ -32,9 +25,9 @@ def load(name: str) -> Experiment:
     >>> load("nnrnn-table6").rows["a100-b0-d0"].published
     5.19
     """
-    if name not in _files():
+    if name not in experiment_files():
         raise unknown_name("experiment", name, names(), f"The experiments are {', '.join(names())}")
-    return parsed(yaml_text.load(_files()[name].read_text(encoding="utf-8")), name)
+    return parsed(yaml_text.load(experiment_files()[name].read_text(encoding="utf-8")), name)
 
 
 def parsed(content: Any, name: str) -> Experiment:

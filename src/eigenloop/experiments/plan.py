@@ -7,9 +7,9 @@ import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from eigenloop.experiments.schema import Budget, BudgetName, Experiment, Measure, Row, Settings
+from eigenloop.errors import unknown_name
+from eigenloop.experiments.schema import BUDGETS, Budget, BudgetName, Experiment, Measure, Row, Settings
 from eigenloop.training import Config, ConfigError, make_config
-from eigenloop.training.errors import unknown_name
 from eigenloop.training.numerics import numerics_of
 
 #: What does not change the numbers: where things are, and how often they are saved. `log_every` does: the lowest
@@ -100,8 +100,18 @@ class Planned(RowOf):
 
 
 def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = ()) -> list[Planned]:
-    """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
+    """List the runs of an experiment, seed by seed, so that every row has one before any has two.
+
+    Rows that are named but not run at this budget are refused.
+    """
     rows = chosen(experiment, only)
+    if missing := [name for name in not_run(experiment, budget) if name in only]:
+        others = [other for other in BUDGETS if not set(missing) & set(not_run(experiment, other))]
+        are = "is" if len(missing) == 1 else "are"
+        raise ConfigError(
+            f"{', '.join(missing)} of {experiment.name} {are} not run at budget {budget}",
+            f"choose budget {' or '.join(others)}" if others else "choose other rows",
+        )
     found = [
         _planned(experiment, name, budget, seed)
         for name, row in rows.items()
@@ -124,6 +134,11 @@ def chosen(experiment: Experiment, only: Collection[str]) -> dict[str, Row]:
             rows = ", ".join(experiment.rows)
             raise unknown_name("row", name, experiment.rows, f"The rows of {experiment.name} are {rows}")
     return {name: row for name, row in experiment.rows.items() if not only or name in only}
+
+
+def not_run(experiment: Experiment, budget: BudgetName) -> list[str]:
+    """Return the rows of which nothing is run at a budget."""
+    return [name for name, row in experiment.rows.items() if not _seeds(experiment, row, budget)]
 
 
 def _seeds(experiment: Experiment, row: Row, budget: BudgetName) -> tuple[int, ...]:

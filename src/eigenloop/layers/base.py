@@ -79,6 +79,10 @@ class RecurrentLayer(nn.Module):
         """Run a cell: (T, B, m) and what it carries give the states (T, B, n) and what it carries in the end."""
 
     @abstractmethod
+    def _input_weight(self, cell: str) -> Tensor | None:
+        """Return a cell's U as the recurrence takes it, quantized where it is; None where x enters as it is."""
+
+    @abstractmethod
     def _weight_hh(self, cell: str) -> Tensor:
         """Build a cell's recurrent matrix as torch's ``weight_hh`` holds it."""
 
@@ -285,20 +289,23 @@ class RecurrentLayer(nn.Module):
     def torch_state_dict(self) -> dict[str, Tensor]:
         """Return the state_dict of the torch.nn layer that computes the same.
 
+        Of a quantized layer these are q(U) and q(W), which the torch.nn layer holds in floating point; one that is
+        quantized in evaluation only gives them in evaluation.
+
         >>> import torch, eigenloop as el
         >>> ours = el.RNN(3, 5, nonlinearity="tanh")
         >>> torch.nn.RNN(3, 5).load_state_dict(ours.torch_state_dict())
         <All keys matched successfully>
         """
         difference = self._difference_from_torch()
-        if self.quantizer is not None:
-            difference = "torch.nn has no quantizer: take the layer's quantizer away first, layer.quantizer = None"
         if difference is not None:
             raise ValueError(f"no layer of torch.nn computes the same: {difference}")
         result = {}
         with torch.no_grad():
             for _, _, cell in self._cells():
-                result[f"weight_ih{cell}"] = getattr(self, f"weight_ih{cell}").detach().clone()
+                U = self._input_weight(cell)
+                assert U is not None  # torch's layers have one, so another was refused above
+                result[f"weight_ih{cell}"] = U.detach().clone()
                 result[f"weight_hh{cell}"] = self._weight_hh(cell).detach().clone()
                 for name in ("bias_ih", "bias_hh") * bool(self.bias):
                     result[name + cell] = getattr(self, name + cell).detach().clone()

@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
-import scipy.sparse.linalg
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
@@ -60,6 +58,8 @@ def dominant(T: Array, right: Array, left: Array) -> Dominant:
         found = _iterated(T, right, left)
         if found is not None:
             return found
+    import scipy.linalg  # takes a tenth of importing torch, and only this set needs it
+
     values, lefts, rights = scipy.linalg.eig(T, left=True, right=True)  # type: ignore[misc]
     return _assembled(values, rights, lefts.conj())
 
@@ -70,10 +70,12 @@ def spectral_radius(T: Array) -> float:
 
 
 def _iterated(T: Array, right: Array, left: Array) -> Dominant | None:
+    from scipy.sparse.linalg import ArpackError
+
     try:
         values, rights = _leading(T, right)
         others, lefts = _leading(T.T, left)
-    except scipy.sparse.linalg.ArpackError:
+    except ArpackError:
         return None
     radius = np.abs(values).max()
     if not abs(radius - np.abs(others).max()) <= 1e-10 * radius:
@@ -89,11 +91,13 @@ def _iterated(T: Array, right: Array, left: Array) -> Dominant | None:
 
 
 def _leading(T: Array, start: Array) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+    from scipy.sparse.linalg import eigs
+
     n = len(T)
     noise = np.random.default_rng(n).standard_normal(n) / np.sqrt(n)
     length = float(np.linalg.norm(start))
     v0 = noise if length == 0 else start / length + _NOISE * noise
-    values, vectors = scipy.sparse.linalg.eigs(T, k=_LEADING, which="LM", v0=v0, ncv=min(_KRYLOV, n), tol=0)
+    values, vectors = eigs(T, k=_LEADING, which="LM", v0=v0, ncv=min(_KRYLOV, n), tol=0)
     return values, vectors
 
 

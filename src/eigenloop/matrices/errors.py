@@ -18,9 +18,9 @@ class NotFiniteError(RuntimeError):
     """The parameters, and so W, have become NaN or infinite."""
 
     def __init__(self, name: str) -> None:
+        self.problem = f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do"
         super().__init__(
-            f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do: go back to the last "
-            "good state and lower the learning rate or clip the gradient"
+            f"{self.problem}: go back to the last good state and lower the learning rate or clip the gradient"
         )
 
 
@@ -32,3 +32,12 @@ class OffSetError(RuntimeError):
             f"the matrix of {name} is off its set by about {distance:.1g}: an ordinary optimizer moved it; train it "
             f"with {optimizer}, or use ScaledCayley or Exponential, which any optimizer may move"
         )
+
+
+def next_even(n: int) -> str:
+    """Say which even sizes are next to an odd one.
+
+    >>> next_even(7), next_even(1)
+    ('use 6 or 8', 'use 2')
+    """
+    return f"use {n - 1} or {n + 1}" if n > 1 else "use 2"

@@ -7,6 +7,7 @@ from torch import Tensor, nn
 
 from eigenloop import initializers
 from eigenloop.matrices import triangle
+from eigenloop.matrices.opaque import outside_the_graph
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, nearest_orthogonal, polished, real_only
 from eigenloop.matrices.skew_exponential import skew_exponential
 
@@ -89,7 +90,7 @@ class Exponential(OrthogonalMatrix):
         if self.rebase_every is not None and ours:
             self._count_step_(self.rebase_every)
 
-    @torch.compiler.disable
+    @outside_the_graph
     @torch.no_grad()
     def _count_step_(self, rebase_every: int) -> None:
         if torch.equal(self.skew, self.seen):

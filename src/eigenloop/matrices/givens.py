@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from eigenloop import dtypes
-from eigenloop.matrices.errors import NotInSetError
+from eigenloop.matrices.errors import NotInSetError, next_even
 from eigenloop.matrices.givens_fit import fit_angles
 from eigenloop.matrices.givens_mesh import mesh_angles
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
@@ -143,7 +143,7 @@ def _pairs(n: int, style: str, capacity: int | None) -> list[list[tuple[int, int
     if style == "tunable":
         capacity = 2 if capacity is None else capacity
         if n % 2:
-            raise ValueError(f"Givens layers pair coordinates, so n is even; got {n}: use {n - 1} or {n + 1}")
+            raise ValueError(f"Givens layers pair coordinates, so n is even; got {n}: {next_even(n)}")
         if isinstance(capacity, bool) or not isinstance(capacity, int) or capacity < 2 or capacity % 2:
             raise ValueError(f"capacity, the number of layers, is even and at least 2, got {capacity!r}")
         return [[(i, i + 1) for i in range(layer % 2, n - 1, 2)] for layer in range(capacity)]

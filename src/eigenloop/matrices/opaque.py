@@ -1,7 +1,8 @@
-"""Steps that look at data, as one operator each where torch.compile or torch.export traces."""
+"""Steps that look at data: one operator each, or outside the graph, where torch.compile or torch.export traces."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -30,3 +31,16 @@ def opaque(name: str, fake: Callable[..., Any]) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return wrapped
+
+
+def outside_the_graph(function: F) -> F:
+    """Keep the compiler out of a function, as `torch.compiler.disable` does; but import it only where it is at work.
+
+    That decorator imports torch._dynamo, which takes as long as importing torch.
+    """
+
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        return (torch.compiler.disable(function) if torch.compiler.is_compiling() else function)(*arguments)
+
+    return call  # type: ignore[return-value]

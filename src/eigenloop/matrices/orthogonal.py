@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from eigenloop import dtypes, initializers
 from eigenloop.matrices.errors import OffSetError
+from eigenloop.matrices.opaque import outside_the_graph
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, nearest_orthogonal, real_only
 
 #: How far from its set a training forward lets such a matrix go; the optimizers keep it a hundred times nearer.
@@ -30,7 +31,7 @@ class _OwnParameter(OrthogonalMatrix):
     def _map(self) -> Tensor:
         return self.weight
 
-    @torch.compiler.disable
+    @outside_the_graph
     @torch.no_grad()
     def advance_(self) -> None:
         """Probe W^H W = I with a few random signs, in O(n^2), and name the optimizer that keeps it."""

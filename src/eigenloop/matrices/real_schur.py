@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import scipy.linalg
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
@@ -24,6 +23,8 @@ def block_schur(W: Tensor, *, normal_blocks: bool) -> tuple[Tensor, Tensor]:
     Returns P orthogonal and S lower block triangular, both (n, n) float64. Whether normal blocks were found
     is for the caller to see: block i is normal if S[2i, 2i+1] = -S[2i+1, 2i].
     """
+    import scipy.linalg  # takes a tenth of importing torch, and only assign_ needs it
+
     # S lower for W is S^T upper for W^T, which is the form LAPACK makes.
     upper, P = scipy.linalg.schur(W.T.cpu().numpy(), output="real")
     upper, P = np.asfortranarray(upper), np.asfortranarray(P)
@@ -38,6 +39,8 @@ def block_schur(W: Tensor, *, normal_blocks: bool) -> tuple[Tensor, Tensor]:
 
 def _move(upper: Array, P: Array, source: int, target: int) -> tuple[Array, Array]:
     """Move the diagonal block at row `source` to row `target` by orthogonal similarity (LAPACK trexc)."""
+    import scipy.linalg.lapack
+
     upper, P, info = scipy.linalg.lapack.dtrexc(upper, P, source + 1, target + 1)
     if info < 0:
         raise RuntimeError(f"LAPACK dtrexc refused its argument {-info}")

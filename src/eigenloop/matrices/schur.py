@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from eigenloop import initializers
 from eigenloop.matrices import triangle
 from eigenloop.matrices.base import Matrix, made_by
-from eigenloop.matrices.errors import NotInSetError
+from eigenloop.matrices.errors import NotInSetError, next_even
 from eigenloop.matrices.exponential import Exponential
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 from eigenloop.matrices.real_schur import block_schur
@@ -63,9 +63,7 @@ class Schur(Matrix):
         super().__init__(n)
         real_only(self, dtype)
         if n % 2:
-            raise ValueError(
-                f"Schur needs an even n, because eigenvalues come in pairs; got {n}: use {n - 1} or {n + 1}"
-            )
+            raise ValueError(f"Schur needs an even n, because eigenvalues come in pairs; got {n}: {next_even(n)}")
         if blocks not in ("exact", "paper"):
             raise ValueError(
                 f"blocks={blocks!r} is not known: choose 'exact' (gamma is the modulus) or 'paper' (eq. 5)"

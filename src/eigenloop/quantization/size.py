@@ -68,8 +68,14 @@ class SizeReport:
             lines.append(f"{part.name:{width}}  {row}")
         numbers = sum(part.numbers for part in self.parts)
         total = f"{numbers:>10,}  {'':>5}  {self.bytes:>10,}  {self.float_bytes:>10,}"
-        smaller = f"{self.float_bytes / self.bytes:.1f} times smaller" if self.bytes else "nothing in it"
-        return "\n".join([*lines, f"{'all':{width}}  {total}  {smaller}"])
+        return "\n".join([*lines, f"{'all':{width}}  {total}  {self._compared()}".rstrip()])
+
+    def _compared(self) -> str:
+        """Say how much smaller than in float32 it is; nothing where that cannot be seen."""
+        if not self.bytes:
+            return "nothing in it"
+        ratio = self.float_bytes / self.bytes
+        return f"{ratio:.1f} times smaller" if round(ratio, 1) > 1 else ""
 
 
 def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout_bits: int | None = None) -> SizeReport:

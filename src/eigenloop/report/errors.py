@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from eigenloop.training.errors import RunError
+from eigenloop.errors import RunError
 
 __all__ = ["RunError", "damaged"]
 

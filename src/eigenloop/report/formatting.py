@@ -43,6 +43,15 @@ def quantity(value: float | None, digits: int = 3) -> str:
     return sign + (power(exponent) if mantissa == "1" else f"{mantissa}{TIMES}{power(exponent)}")
 
 
+def with_spread(value: float | None, spread: float | None) -> str:
+    """Write a number, with its standard deviation if there is one.
+
+    >>> with_spread(0.00163, 0.000217), with_spread(0.5, None)
+    ('0.00163 \N{PLUS-MINUS SIGN} 0.00022', '0.5')
+    """
+    return quantity(value) if spread is None else f"{quantity(value)} \N{PLUS-MINUS SIGN} {quantity(spread, 2)}"
+
+
 def _decimal(size: float, digits: int) -> str:
     # 0.99996 is not 1: an accuracy that only nearly reaches a whole number keeps the digits that say so.
     for more in range(digits, 9):

@@ -118,10 +118,11 @@ def _group(title: str, entries: Sequence[Entry]) -> Group:
 
 
 def _labels(runs: Sequence[Run], members: Sequence[int]) -> dict[int, str]:
-    """Name the runs of a task: by the model, and where that is not enough by the folder as well."""
+    """Name the runs of a task: by the model, and where that is not enough by the seed or by the folder as well."""
     models = {i: names.model(str(runs[i].section("model").get("name", runs[i].folder.name))) for i in members}
     candidates: list[Callable[[int], str]] = [
         lambda i: models[i],
+        lambda i: f"{models[i]} (seed {runs[i].section('training').get('seed')})",
         lambda i: f"{models[i]} ({runs[i].folder.name})",
         lambda i: f"{models[i]} ({runs[i].folder.parent.name}/{runs[i].folder.name})",
         lambda i: f"{models[i]} ({runs[i].folder})",

@@ -12,13 +12,14 @@ from pathlib import Path
 from markupsafe import Markup
 
 from eigenloop import pages
-from eigenloop.report import chart, names, paths, plane, table, verdict
+from eigenloop.report import chart, names, paths, plane, settings, verdict
 from eigenloop.report.curves import Figure, conditioning, defects, learning
 from eigenloop.report.errors import RunError
 from eigenloop.report.formatting import duration, enumeration, quantity
 from eigenloop.report.groups import COLOURS, Entry, Group, grouped
 from eigenloop.report.places import Places, places
 from eigenloop.report.runs import read_all
+from eigenloop.report.table import table
 from eigenloop.report.tracks import tracks
 from eigenloop.training import atomic
 
@@ -31,6 +32,7 @@ class Chapter:
     verdicts: tuple[verdict.Verdict, ...]
     places: Places | None
     lead: str
+    unequal: str | None
     learning: Figure | None
     defects: Figure | None
     conditioning: Figure | None
@@ -85,9 +87,7 @@ def render(folders: Sequence[Path]) -> str:
             chapters=chapters,
             panels=plane.panels(entries),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
-            columns=table.COLUMNS,
-            words=table.WORDS,
-            rows=table.rows(groups),
+            table=table(groups),
             details=[_details(entry) for entry in entries],
             quantities=max((len(figure.quantities) for figure in figures), default=0),
             colours=COLOURS,
@@ -102,13 +102,15 @@ def render(folders: Sequence[Path]) -> str:
 
 
 def _chapter(group: Group, index: int) -> Chapter:
-    found = verdict.ranked([verdict.judge(entry, group) for entry in group.entries], group.higher_is_better)
+    judged = [verdict.judge_seeds(entries, group) for entries in settings.by_seed(group)]
+    found = verdict.ranked(judged, group.higher_is_better)
     curves = tracks(group.entries)
     return Chapter(
         group=group,
         verdicts=tuple(found),
         places=places(found, group),
         lead=verdict.lead(found),
+        unequal=settings.unequal(group),
         learning=learning(group, curves, f"learning-{index}"),
         defects=defects(group, curves, f"defect-{index}"),
         conditioning=conditioning(group, curves, f"conditioning-{index}"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eigenloop.report import names
-from eigenloop.report.formatting import duration, quantity
+from eigenloop.report import names, settings
+from eigenloop.report.formatting import MISSING, duration, quantity, with_spread
 from eigenloop.report.groups import Entry, Group
+from eigenloop.report.runs import Run
 from eigenloop.report.values import finite, number
 
 #: Columns whose cells are words; all others are numbers.
@@ -25,50 +27,99 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a run, in the order of COLUMNS."""
+    """The cells of a run, or of runs that differ in the seed only, in the order of the columns."""
 
     entry: Entry
     cells: tuple[Cell, ...]
 
 
-def rows(groups: Sequence[Group]) -> list[Row]:
-    """Return a row for each run, in the order in which they were given."""
-    found = [_row(entry, group) for group in groups for entry in group.entries]
-    return sorted(found, key=lambda row: row.entry.index)
+@dataclass(frozen=True)
+class Table:
+    """All runs of a report.
+
+    Attributes:
+        columns: those of COLUMNS, and before the last those of the settings in which runs of a task differ.
+        words: the columns whose cells are words; all others are numbers.
+    """
+
+    columns: tuple[str, ...]
+    words: frozenset[str]
+    rows: tuple[Row, ...]
 
 
-def _row(entry: Entry, group: Group) -> Row:
-    run, summary = entry.run, entry.run.summary
-    metric = summary.metric or group.metric if summary else group.metric
-    best = summary.best.get(metric) if summary else _best(entry, metric, group.higher_is_better)
-    hidden = run.section("model").get("hidden_size")
+def table(groups: Sequence[Group]) -> Table:
+    """Make the table, in the order in which the runs were given."""
+    places = settings.differing(groups)
+    headings = [settings.heading(place) for place in places]
+    found = [_row(entries, group, places) for group in groups for entries in settings.by_seed(group)]
+    configs = [settings.flat(entry.run) for group in groups for entry in group.entries]
+    words = {
+        heading
+        for heading, place in zip(headings, places, strict=True)
+        if any(number(config[place]) is None for config in configs if config.get(place) is not None)
+    }
+    return Table(
+        columns=(*COLUMNS[:-1], *headings, COLUMNS[-1]),
+        words=frozenset(WORDS) | words,
+        rows=tuple(sorted(found, key=lambda row: row.entry.index)),
+    )
+
+
+def _row(entries: Sequence[Entry], group: Group, places: Sequence[str]) -> Row:
+    entry = settings.together(entries, group)
+    runs = [each.run for each in entries]
+    hidden = entry.run.section("model").get("hidden_size")
+    seconds = _mean([run.seconds for run in runs])
+    config = settings.flat(entry.run)
     cells = (
         _word(entry.label),
         _word(group.title),
         Cell(names.setting(hidden) if hidden is not None else quantity(None), _key(_total(hidden))),
-        _number(summary.parameters if summary else None),
-        _number(run.steps),
-        Cell(duration(run.seconds), _key(run.seconds)),
-        _number(best),
-        _number(summary.test.get(metric) if summary else None),
-        _number(summary.baseline.get(metric) if summary else None),
-        _word(run.status),
+        _numbers([run.summary.parameters if run.summary else None for run in runs]),
+        _numbers([run.steps for run in runs]),
+        Cell(duration(seconds), _key(seconds)),
+        _numbers([_best(each, group) for each in entries]),
+        _numbers([run.summary.test.get(_metric(run, group)) if run.summary else None for run in runs]),
+        _numbers([run.summary.baseline.get(_metric(run, group)) if run.summary else None for run in runs]),
+        *(_setting(config.get(place)) for place in places),
+        _word(" and ".join(dict.fromkeys(run.status for run in runs))),
     )
     return Row(entry, cells)
 
 
-def _best(entry: Entry, metric: str, higher_is_better: bool) -> float | None:
+def _metric(run: Run, group: Group) -> str:
+    return (run.summary.metric if run.summary else None) or group.metric
+
+
+def _best(entry: Entry, group: Group) -> float | None:
+    metric = _metric(entry.run, group)
+    if entry.run.summary:
+        return entry.run.summary.best.get(metric)
     values = [finite(line.values.get(metric)) for line in entry.run.lines["valid"]]
     known = [value for value in values if value is not None]
-    return (max if higher_is_better else min)(known, default=None)
+    return (max if group.higher_is_better else min)(known, default=None)
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return statistics.fmean(known) if known else None
+
+
+def _numbers(values: Sequence[float | None]) -> Cell:
+    """Write a number; of several seeds their mean and standard deviation."""
+    known = [value for value in values if value is not None]
+    spread = statistics.stdev(known) if len(known) > 1 else 0.0
+    mean = _mean(known)
+    return Cell(with_spread(mean, spread or None), _key(mean))
+
+
+def _setting(value: object) -> Cell:
+    size = number(value)
+    return Cell(quantity(size), _key(size)) if size is not None else _word(names.setting(value) if value else MISSING)
 
 
 def _word(word: str) -> Cell:
     return Cell(word, word.lower())
-
-
-def _number(value: float | None) -> Cell:
-    return Cell(quantity(value), _key(value))
 
 
 def _key(value: object) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eigenloop.report import names
-from eigenloop.report.formatting import THIN, enumeration, quantity
+from eigenloop.report import names, settings
+from eigenloop.report.formatting import THIN, enumeration, quantity, with_spread
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.runs import Run
 from eigenloop.report.values import finite
@@ -39,6 +40,8 @@ class Score:
     value: float
     source: str
     evaluated: bool = True
+    spread: float | None = None
+    """The standard deviation, where it is a mean over seeds."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Verdict:
     @property
     def value(self) -> str:
         """Its score as a text."""
-        return quantity(self.score.value if self.score else None)
+        return with_spread(self.score.value, self.score.spread) if self.score else quantity(None)
 
 
 def score(run: Run, metric: str) -> Score | None:
@@ -100,6 +103,24 @@ def judge(entry: Entry, group: Group) -> Verdict:
             rest = _plain(written, found.value, baseline)
         outcome, sentence = _with_status(run, found, outcome, lead, rest)
     return Verdict(entry, outcome, sentence, found, caption)
+
+
+def judge_seeds(entries: Sequence[Entry], group: Group) -> Verdict:
+    """Judge runs that differ in the seed only by the mean of their scores; a single one by itself."""
+    verdicts = [judge(entry, group) for entry in entries]
+    if len(verdicts) == 1:
+        return verdicts[0]
+    values = [verdict.score.value for verdict in verdicts if verdict.score is not None]
+    mean = Score(statistics.fmean(values), "test set", spread=statistics.stdev(values))
+    run, written = entries[0].run, names.quantity(group.metric)
+    baseline = finite(run.summary.baseline.get(group.metric)) if run.summary else None
+    solved = all(entry.run.status == "solved" for entry in entries)
+    outcome, lead, rest = compare(written, mean.value, baseline, group.higher_is_better, solved=solved)
+    sentence = (
+        f"{lead}: {rest}. The mean of {len(values)} seeds, from {quantity(min(values))} to {quantity(max(values))}."
+    )
+    caption = f"{written}, {mean.source}, {len(values)} seeds"
+    return Verdict(settings.together(entries, group), outcome, sentence, mean, caption)
 
 
 def compare(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from eigenloop import registry
+from eigenloop.errors import DataError
 from eigenloop.tasks.adding import Adding
 from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.copying import Copying
 from eigenloop.tasks.denoise import Denoise
-from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.mnist import PermutedMNIST, SequentialMNIST
 from eigenloop.tasks.parenthesis import Parenthesis
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
@@ -29,17 +30,4 @@ __all__ = [
 ]
 
 #: The tasks by name.
-TASKS: dict[str, type[Task]] = {
-    task.name: task
-    for task in (
-        Adding,
-        Copying,
-        Denoise,
-        Parenthesis,
-        SequentialMNIST,
-        PermutedMNIST,
-        PTBCharacters,
-        PTBWords,
-        TIMIT,
-    )
-}
+TASKS: dict[str, type[Task]] = {name: entry.load() for name, entry in registry.TASKS.items()}

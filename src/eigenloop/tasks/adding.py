@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least
 from eigenloop.tasks.losses import squared_error
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.synthetic import Synthetic
 
 

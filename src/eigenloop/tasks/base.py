@@ -44,6 +44,10 @@ class Batch:
         """T, the number of time steps."""
         return self.inputs.shape[0]
 
+    def is_finite(self) -> bool:
+        """Whether inputs and targets hold neither NaN nor inf."""
+        return bool(torch.isfinite(self.inputs).all() and torch.isfinite(self.targets).all())
+
     def part(self, index: int, count: int) -> Batch:
         """Return the `index`-th of `count` nearly equal parts, cut between sequences."""
         low, high = self.size * index // count, self.size * (index + 1) // count

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.recall import BLANK, DATA, Recall
 from eigenloop.tasks.synthetic import one_hot
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenloop.errors import DataError
 from eigenloop.tasks import idx
-from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.files import Source
 
 PIXELS, CLASSES = idx.SIDE**2, idx.CLASSES

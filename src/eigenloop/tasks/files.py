@@ -13,9 +13,7 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-import pooch
-
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 
 #: The variable that names the folder with data.
 VARIABLE = "EIGENLOOP_DATA"
@@ -67,7 +65,7 @@ class Source:
 
     def _own(self, data_dir: Path | None) -> Path:
         if (found := self.given(data_dir)) is None:
-            raise DataError(self.name, f"{self._missing(data_folder(data_dir))}: {self._remedy}")
+            raise self._lost(self._missing(data_folder(data_dir)))
         return found
 
     def _earlier(self) -> Path | None:
@@ -79,11 +77,13 @@ class Source:
 
     @property
     def _cache(self) -> Path:
+        import pooch
+
         return Path(pooch.os_cache("eigenloop")) / self.folders[0]
 
-    @property
-    def _remedy(self) -> str:
-        return f"put it into a folder {self.folders[0]} and name the folder above with --data-dir or {VARIABLE}"
+    def _lost(self, problem: str) -> DataError:
+        put = f"put it into a folder {self.folders[0]} and name the folder above with"
+        return DataError(self.name, problem, f"{put} data_dir or {VARIABLE}", f"{put} --data-dir or {VARIABLE}")
 
     def _missing(self, folder: Path | None) -> str:
         if folder is None:
@@ -91,9 +91,11 @@ class Source:
         return f"it is not in {folder} (looked for {self.folders[0]}/{self.name}, gzipped or not)"
 
     def _downloaded(self, folder: Path | None) -> Path:
+        import pooch  # only to download, and it imports a web client
+
         missing = self._missing(folder)
         if self.url is None:
-            raise DataError(self.name, f"{missing}, and it cannot be downloaded: {self._remedy}")
+            raise self._lost(f"{missing}, and it cannot be downloaded")
         cache, name = self._cache, self._names[self.packed_sha256 is not None]
         try:
             cache.mkdir(parents=True, exist_ok=True)
@@ -101,7 +103,7 @@ class Source:
             return Path(pooch.retrieve(self.url, self.packed_sha256 or self.sha256, name, cache, downloader=downloader))
         except (OSError, ValueError) as error:  # requests' errors are OSErrors; a wrong checksum is a ValueError
             tried = f"the download from {self.url} failed ({_first_line(error)})"
-            raise DataError(self.name, f"{missing}, and {tried}: {self._remedy}") from error
+            raise self._lost(f"{missing}, and {tried}") from error
 
 
 def data_folder(data_dir: Path | None) -> Path | None:
@@ -111,7 +113,7 @@ def data_folder(data_dir: Path | None) -> Path | None:
         return None
     folder = Path(os.path.expanduser(named))
     if not os.path.isdir(folder):
-        by = "--data-dir" if data_dir is not None else VARIABLE
+        by = "data_dir" if data_dir is not None else VARIABLE
         raise DataError(folder, f"there is no such folder, and {by} names it as the one with the data")
     return folder
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 
 SIDE, CLASSES = 28, 10
 #: Unsigned bytes, in the number of dimensions that the last byte gives.

@@ -13,8 +13,8 @@ import numpy as np
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch, Task
-from eigenloop.tasks.errors import at_least
 from eigenloop.tasks.losses import correct, cross_entropy, valid_mask, valid_steps
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.ptb_text import EOS, Corpus
 from eigenloop.tasks.streams import all_segments, predictions, segment_count, train_segment
 from eigenloop.tasks.tally import Tally

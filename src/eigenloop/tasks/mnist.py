@@ -18,8 +18,8 @@ from torch import Tensor
 from eigenloop.tasks import digits
 from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.digits import CLASSES, PIXELS, Digits
-from eigenloop.tasks.errors import one_of
 from eigenloop.tasks.losses import correct, cross_entropy
+from eigenloop.tasks.options import one_of
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.tally import Tally
 
@@ -138,7 +138,10 @@ class PixelMNIST(Task):
 
 @dataclass(frozen=True, kw_only=True)
 class SequentialMNIST(PixelMNIST):
-    """The pixels row by row; the images held out are those of ``pmnist`` in its standard order."""
+    """Name the digit after 784 steps of one pixel, row by row.
+
+    The images held out are those of ``pmnist`` in its standard order.
+    """
 
     name: ClassVar[str] = "smnist"
 
@@ -150,7 +153,7 @@ class SequentialMNIST(PixelMNIST):
 
 @dataclass(frozen=True, kw_only=True)
 class PermutedMNIST(PixelMNIST):
-    """The pixels in one random order: step t sees pixel p(t) of every image.
+    """Name the digit after 784 steps of one pixel, in a random order: step t sees pixel p(t) of every image.
 
     Args:
         permutation: ``"standard"`` is NumPy's ``RandomState(92916)``, used by most; ``"nnrnn"`` the seed 1234; a number

@@ -10,12 +10,11 @@ from typing import ClassVar, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import entr
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least, one_of
 from eigenloop.tasks.losses import correct, cross_entropy, squared_error, valid_steps
+from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.synthetic import Synthetic, one_hot
 from eigenloop.tasks.tally import Tally
 
@@ -89,6 +88,8 @@ class Parenthesis(Synthetic):
         """Return what the frequencies of the counts at every step reach as outputs; early counts are small."""
         p = count_frequencies(self.length, self.types)
         if self.objective == "cross-entropy":
+            from scipy.special import entr  # not for every import of the tasks
+
             loss = float(entr(p).sum(axis=1).mean())
         else:
             loss = float((p * (1 - p)).mean())

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from eigenloop.tasks import ptb_text
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import at_least, one_of
 from eigenloop.tasks.language import LanguageModelling
+from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.ptb_text import BLANK, EOS, SPLITS, Corpus
 from eigenloop.tasks.sentences import Pieces, pieces

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenloop.tasks.base import Batch, Task
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.seeding import generators
 

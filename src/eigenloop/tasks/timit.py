@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 from eigenloop.tasks.base import Batch, Task
-from eigenloop.tasks.errors import at_least
 from eigenloop.tasks.losses import squared_error, valid_mask, valid_steps
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.speech.corpus import SPEAKERS, Corpus, find_corpus
 from eigenloop.tasks.speech.quality import mean_scores
@@ -24,7 +24,7 @@ from eigenloop.tasks.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class TIMIT(Task):
-    """Predict each frame of 129 log-powers (dB) from those before: mean squared error over the frames that exist.
+    """Predict each frame of 129 log-powers (dB) of speech from those before: squared error over the frames there are.
 
     The whole corpus has 3,696 utterances to train on, 400 of the development speakers and 192 of the core test. Without
     it the free sample takes its place, split by dialect region (1-6, 7, 8): 96, 16 and 16 utterances. All of its

@@ -46,6 +46,11 @@ def steps_in(checkpoints: Path) -> list[int]:
     return sorted(int(name) for name in names if name.isdecimal())
 
 
+def last_in(checkpoints: Path) -> int | None:
+    """Return the step of the last checkpoint; None where there is none."""
+    return max(steps_in(checkpoints), default=None)
+
+
 def save(checkpoints: Path, step: int, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
     """Write a checkpoint, entirely or not at all."""
     path = folder_of(checkpoints, step)
@@ -67,17 +72,26 @@ def load(checkpoints: Path, step: int) -> Checkpoint:
         sealed = json.loads((path / _STATE).read_text(encoding="utf-8"))
         content = sealed["content"]
         if hashlib.sha256(content.encode()).hexdigest() != sealed["sha256"]:
-            raise DamagedError(f"{path / _STATE} is damaged: its checksum does not fit")
+            raise DamagedError(f"{path / _STATE} is damaged (its checksum does not fit)")
         found = json.loads(content)
         for name, expected in found["sha256"].items():
             if _sha256(path / name) != expected:
-                raise DamagedError(f"{path / name} is damaged: its checksum does not fit")
+                raise DamagedError(f"{path / name} is damaged (its checksum does not fit)")
         tensors = load_tensors(path / _TENSORS)
         return Checkpoint(load_tensors(path / _WEIGHTS), unpack(found["state"], tensors))
     except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
         if isinstance(error, DamagedError):
             raise
-        raise DamagedError(f"{path} is damaged: {error}") from error
+        raise DamagedError(f"{path} is damaged ({error})") from error
+
+
+def is_whole(checkpoints: Path, step: int) -> bool:
+    """Whether every byte of a checkpoint is as it was written."""
+    try:
+        load(checkpoints, step)
+    except DamagedError:
+        return False
+    return True
 
 
 def newest(checkpoints: Path) -> tuple[int, Checkpoint, list[str]] | None:

@@ -7,25 +7,20 @@ of the task, the model, the optimizer and the loop, so that a configuration in a
 from __future__ import annotations
 
 import dataclasses
-import functools
 import inspect
-import operator
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
-from eigenloop.quantization import Quantizer
+from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers, yaml_text
-from eigenloop.training.errors import ConfigError, unknown_name
 from eigenloop.training.keys import (
     checked_sections,
     chosen_names,
@@ -35,9 +30,7 @@ from eigenloop.training.keys import (
 )
 from eigenloop.training.published import SECTIONS, published_settings
 from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
-
-#: Larger rates overflow float32 before they are used.
-_LARGEST_RATE = 1e30
+from eigenloop.training.values import converted_to, like, plain, rate, refuse_truth
 
 
 @dataclass(frozen=True)
@@ -119,6 +112,8 @@ def read_settings(path: Path) -> dict[str, Any]:
 
 def _section(name: str, kind: type[Any], values: Mapping[str, Any]) -> Any:
     refuse_unknown(name, values, list(kind.model_fields), f"section {name}")
+    for key, value in values.items():
+        refuse_truth(f"{name}.{key}", value, kind.model_fields[key].annotation)
     try:
         return kind(**values)
     except ValidationError as error:
@@ -135,20 +130,11 @@ def _task(values: Mapping[str, Any]) -> Task:
     kind = TASKS[values["name"]]
     refuse_unknown("task", values, ["name", *task_options(kind)], f"task {kind.name}")
     hints = typing.get_type_hints(kind)
-    converted = {key: _as(f"task.{key}", value, hints[key]) for key, value in values.items() if key != "name"}
+    converted = {key: converted_to(f"task.{key}", value, hints[key]) for key, value in values.items() if key != "name"}
     try:
         return kind(**converted)
     except ValueError as error:
         raise ConfigError(f"task {kind.name}: {error}") from error
-
-
-def _as(place: str, value: Any, kind: Any) -> Any:
-    """Check and convert a value by a type annotation."""
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError as error:
-        problem = error.errors()[0]["msg"]
-        raise ConfigError(f"{place}={value!r} is refused: {problem[0].lower()}{problem[1:]}") from error
 
 
 def _network(values: Mapping[str, Any]) -> NetworkSection:
@@ -170,17 +156,12 @@ def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
         if name in known and p.default is not p.empty
     }
     given = {
-        key: _as(f"model.{key}", value, _plain(hints.get(key, Any))) for key, value in values.items() if key in known
+        key: converted_to(f"model.{key}", value, plain(hints.get(key, Any)))
+        for key, value in values.items()
+        if key in known
     }
     chosen = defaults | given
     return {key: chosen[key] for key in known if key in chosen}
-
-
-def _plain(hint: Any) -> Any:
-    """Return an annotation without what a file cannot hold: a start is a name there, bits are a number."""
-    objects = {torch.Tensor, Quantizer} & set(typing.get_args(hint))
-    parts = [part for part in typing.get_args(hint) if part not in objects]
-    return functools.reduce(operator.or_, parts) if objects else hint
 
 
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -191,37 +172,18 @@ def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
         )
     defaults = optimizers.defaults(name)
     refuse_unknown("optimizer", values, ["name", "lr", "recurrent_lr", *defaults], f"optimizer {name}")
-    lr = _rate("lr", values.get("lr", 1e-3))
+    lr = rate("lr", values.get("lr", 1e-3))
     slow = values.get("recurrent_lr")
     result: dict[str, Any] = {
         "name": name,
         "lr": lr,
-        "recurrent_lr": lr / 10 if slow is None else _rate("recurrent_lr", slow),
+        "recurrent_lr": lr / 10 if slow is None else rate("recurrent_lr", slow),
     }
     for key, default in defaults.items():
-        result[key] = _like(f"optimizer.{key}", values.get(key, default), default)
+        result[key] = like(f"optimizer.{key}", values.get(key, default), default)
     if not result.get("weight_decay", 0) >= 0:
         raise ConfigError(f"optimizer.weight_decay={result['weight_decay']} is refused: it must not be negative")
     return result
-
-
-def _rate(name: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST_RATE:
-        raise ConfigError(f"optimizer.{name}={value!r} is refused: it is a number from 0 to {_LARGEST_RATE:g}")
-    return float(value)
-
-
-def _like(name: str, value: Any, default: Any) -> Any:
-    """Check a value against the type of the default."""
-    wanted: Any = type(default)
-    if isinstance(default, list):
-        wanted = types.GenericAlias(list, (float,))
-    elif wanted is int and name != "optimizer.rank":
-        wanted = float  # torch writes some defaults, momentum's for one, as 0
-    converted = _as(name, value, wanted)
-    if isinstance(default, list) and len(converted) != len(default):
-        raise ConfigError(f"{name}={value!r} is refused: it has {len(default)} entries")
-    return converted
 
 
 def _check_together(config: Config) -> None:
@@ -254,7 +216,7 @@ def _check_together(config: Config) -> None:
 def with_data_dir(config: Config, data_dir: Path) -> Config:
     """Return the configuration with another folder of data."""
     if not reads_files(config.task):
-        raise ConfigError(f"{config.task.name} reads no files: leave out --data-dir")
+        raise ConfigError(f"{config.task.name} reads no files", "leave out data_dir", flags="leave out --data-dir")
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 

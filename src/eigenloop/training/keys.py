@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import yaml
 
 from eigenloop import models
+from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import yaml_text
-from eigenloop.training.errors import ConfigError, unknown_name
 from eigenloop.training.optimizers import OPTIMIZERS
 from eigenloop.training.published import SECTIONS, published_settings
 from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
@@ -69,6 +69,7 @@ def _place(settings: Mapping[str, Any], key: str) -> tuple[str, str]:
     if holders:
         choices = " or ".join(f"{section}.{key}" for section in holders)
         raise ConfigError(f"{key!r} is a setting of several sections: write {choices}")
+    _refuse_decided(key)
     every = [name for keys in known.values() for name in keys]
     listed = "; ".join(f"{section}: {', '.join(keys)}" for section, keys in known.items())
     raise unknown_name("setting", key, every, f"The settings are, by section, {listed}")
@@ -92,19 +93,44 @@ def chosen_names(given: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     if not isinstance(task, str) or task not in TASKS:
         raise unknown_name("task", task, TASKS, f"The tasks are {', '.join(TASKS)}")
     if model is None:
-        raise ConfigError(f"no model is named: choose one with --model, of {', '.join(models.NAMES)}")
+        names = ", ".join(models.NAMES)
+        raise ConfigError(
+            "no model is named", f"set model.name, one of {names}", flags=f"choose --model, one of {names}"
+        )
     if not isinstance(model, str) or model not in models.NAMES:
         raise unknown_name("model", model, models.NAMES, f"The models are {', '.join(models.NAMES)}")
     return task, model
 
 
 def refuse_unknown(section: str, given: Mapping[str, Any], known: Iterable[str], of: str) -> None:
-    """Refuse a key that is not known, and name the nearest."""
+    """Refuse a key that is not known; name what has it, or else the nearest."""
     known = list(known)
     for key in given:
         if key not in known:
-            places = [f"{section}.{name}" for name in known]
-            raise unknown_name("setting", f"{section}.{key}", places, f"The settings of {of} are {', '.join(known)}")
+            _refuse_decided(key)
+            settings = f"The settings of {of} are {', '.join(known)}"
+            if holders := _holders(section, key):
+                raise ConfigError(f"{of} has no setting {section}.{key}, which is one of {holders}. {settings}")
+            raise unknown_name("setting", f"{section}.{key}", [f"{section}.{name}" for name in known], settings)
+
+
+def _refuse_decided(key: str) -> None:
+    if key in ("recurrent", *_NOT_SETTABLE):
+        raise ConfigError(
+            f"{key!r} cannot be set in a configuration: it follows from the model, the task or the seed. For another "
+            "recurrent matrix choose another model, or build the layer in Python"
+        )
+
+
+def _holders(section: str, key: str) -> str:
+    """Return the tasks, models or optimizers that have a setting, as words; empty where none has."""
+    options: dict[str, Callable[[], dict[str, Iterable[str]]]] = {
+        "task": lambda: {name: task_options(task) for name, task in TASKS.items()},
+        "model": lambda: {name: layer_options(name) for name in RECIPES},
+        "optimizer": lambda: {name: settable for name, (_, settable) in OPTIMIZERS.items()},
+    }
+    found = [name for name, keys in options.get(section, dict)().items() if key in keys]
+    return f"{section} {', '.join(found)}" if found else ""
 
 
 def task_options(task: type[Task]) -> list[str]:

@@ -7,12 +7,13 @@ from typing import Any
 import torch
 
 from eigenloop import models
+from eigenloop.errors import ConfigError
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
 from eigenloop.optim.projected import ProjectedOptimizer
 from eigenloop.readout import Model
 from eigenloop.training.config import Config
-from eigenloop.training.errors import ConfigError, is_out_of_memory
+from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.optimizers import OPTIMIZERS
 
 

@@ -9,22 +9,12 @@ from typing import Any
 import torch
 from torch import nn
 
-from eigenloop import optim
-from eigenloop.training.errors import ConfigError
+from eigenloop import optim, registry
+from eigenloop.errors import ConfigError
 
 #: Each name with its class and the options that a configuration may set.
 OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[str, ...]]] = {
-    "adam": (torch.optim.Adam, ("betas", "eps", "weight_decay", "amsgrad")),
-    "adamw": (torch.optim.AdamW, ("betas", "eps", "weight_decay")),
-    "rmsprop": (torch.optim.RMSprop, ("alpha", "eps", "weight_decay", "momentum", "centered")),
-    "tf-rmsprop": (optim.TFRMSprop, ("decay", "eps", "weight_decay", "momentum")),
-    "sgd": (torch.optim.SGD, ("momentum", "dampening", "weight_decay", "nesterov")),
-    "adagrad": (torch.optim.Adagrad, ("lr_decay", "weight_decay", "initial_accumulator_value", "eps")),
-    "projunn": (
-        optim.ProjUNN,
-        ("rank", "sampler", "variant", "base", "divider", "tangent", "alpha", "eps", "weight_decay"),
-    ),
-    "unitary-cayley": (optim.UnitaryCayley, ("base", "normalise", "alpha", "eps", "weight_decay")),
+    name: (entry.load(), entry.options) for name, entry in registry.OPTIMIZERS.items()
 }
 
 

@@ -11,8 +11,9 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from eigenloop.errors import DataError, RunError
+from eigenloop.tasks import Batch
 from eigenloop.tasks.tally import Tally
-from eigenloop.training.errors import RunError
 
 
 class Processes:
@@ -73,6 +74,11 @@ class Processes:
             content = torch.tensor(list(text.encode()), dtype=torch.uint8)
         dist.broadcast(content, 0)
         return bytes(content.tolist()).decode()
+
+    def refuse_broken(self, batch: Batch, task: str, what: str) -> None:
+        """Say so if the data themselves hold NaN or inf in any process's share of a batch."""
+        if self.any(not batch.is_finite()):
+            raise DataError(task, f"{what} holds NaN or inf, so the data are at fault", "mend the data, then resume")
 
     def wait(self) -> None:
         """Wait for the others."""

@@ -19,6 +19,9 @@ class Beginning:
     baseline: Mapping[str, float]
     metric: str
     max_seconds: float | None = None
+    lr: float | None = None
+    recurrent_lr: float | None = None
+    """Of the parameters that have a rate of their own; None where there are none."""
 
 
 class Reporter(Protocol):

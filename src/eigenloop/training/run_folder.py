@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import json
 import math
@@ -10,9 +11,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from eigenloop.errors import RunError
 from eigenloop.training import atomic
 from eigenloop.training.config import Config, make_config, read_settings
-from eigenloop.training.errors import RunError
 
 try:
     import fcntl
@@ -41,9 +42,16 @@ class RunFolder:
     def create(self, config: Config) -> None:
         """Make the folder with its configuration; refuse one that holds anything but what a killed start left."""
         try:
-            if self.path.exists() and (not self.path.is_dir() or not self._barely_begun()):
+            if self.path.exists() and not self.path.is_dir():
                 raise RunError(
-                    f"{self.path} is there already: continue that run with --resume, or choose another --out"
+                    f"{self.path} is a file, and a run is a folder", "name another one", flags="choose another --out"
+                )
+            if self.path.exists() and not self._barely_begun():
+                begun = self.has_config()
+                raise RunError(
+                    f"{self.path} is there already",
+                    "resume that run, or name another folder" if begun else "name another folder",
+                    flags=("continue that run with --resume, or " if begun else "") + "choose another --out",
                 )
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             self._hold()
@@ -58,8 +66,12 @@ class RunFolder:
 
     def stored(self) -> Config:
         """Return the configuration of a folder that is there."""
-        if not (self.path / "config.yaml").is_file():
-            raise RunError(f"{self.path} holds no run to continue (no config.yaml): leave out --resume to start one")
+        if not self.has_config():
+            raise RunError(
+                f"{self.path} holds no run to continue (no config.yaml)",
+                "start one with train",
+                flags="leave out --resume to start one",
+            )
         return make_config(read_settings(self.path / "config.yaml"))
 
     def open(self) -> None:
@@ -81,7 +93,9 @@ class RunFolder:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise RunError(
-                f"another process is training in {self.path}: wait for it, or choose another --out"
+                f"another process is training in {self.path}",
+                "wait for it, or name another folder",
+                flags="wait for it, or choose another --out",
             ) from error
 
     def set_aside(self) -> Path:
@@ -112,9 +126,12 @@ class RunFolder:
         os.truncate(path, size)
 
     def log(self, record: Mapping[str, Any]) -> None:
-        """Add a line of metrics."""
+        """Add a line of metrics; refuse where the file that is written to is no longer the one in the folder."""
+        path = self.path / "metrics.jsonl"
         if self._metrics is None:
-            self._metrics = (self.path / "metrics.jsonl").open("ab", buffering=0)
+            self._metrics = path.open("ab", buffering=0)
+        elif not path.exists() or not os.path.samestat(path.stat(), os.fstat(self._metrics.fileno())):
+            raise FileNotFoundError(errno.ENOENT, "it was deleted or replaced during the training", str(path))
         self._metrics.write(json_line(record).encode() + b"\n")
 
     def metrics_size(self) -> int:
@@ -126,6 +143,10 @@ class RunFolder:
         return int(os.fstat(self._metrics.fileno()).st_size)
 
     # ---------------------------------------------------------------- whole files
+
+    def has_config(self) -> bool:
+        """Whether config.yaml is there."""
+        return (self.path / "config.yaml").is_file()
 
     def write_config(self, config: Config) -> None:
         """Replace config.yaml."""

@@ -11,10 +11,10 @@ from typing import Any
 
 import torch
 
+from eigenloop.errors import ConfigError, RunError
 from eigenloop.readout import Model
 from eigenloop.training import checkpoint
 from eigenloop.training.config import Config, make_config, read_settings, with_data_dir
-from eigenloop.training.errors import ConfigError, RunError
 from eigenloop.training.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
@@ -181,21 +181,31 @@ def _newest(path: Path) -> checkpoint.Checkpoint | None:
 
 
 def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:
-    """Read the checkpoint that is asked for."""
+    """Read the checkpoint that is asked for, or say why it cannot be had: never another one."""
     checkpoints = path / "checkpoints"
+    steps = checkpoint.steps_in(checkpoints)
+    if not steps:
+        raise RunError(f"{path} holds no checkpoint yet")
     try:
-        found = checkpoint.newest(checkpoints)
-        if found is None:
-            raise RunError(f"{path} holds no checkpoint yet")
-        step, kept, _ = found
-        if which == "best":
-            best = kept.state["progress"]["best"]
-            which = step if best is None else int(best["step"])
-        if which in ("last", step):
-            return step, kept
-        if which not in checkpoint.steps_in(checkpoints):
-            steps = ", ".join(map(str, checkpoint.steps_in(checkpoints)))
-            raise RunError(f"{path} has no checkpoint of step {which}: there are best, last, {steps}")
-        return int(which), checkpoint.load(checkpoints, int(which))
+        step = _step_of(checkpoints, steps[-1], which)
+        if step not in steps:
+            raise RunError(f"{path} has no checkpoint of step {step}: there are {', '.join(map(str, steps))}")
+        return step, checkpoint.load(checkpoints, step)
     except checkpoint.DamagedError as error:
-        raise RunError(str(error)) from error
+        whole = [step for step in steps if checkpoint.is_whole(checkpoints, step)]
+        names = ["last"] * (steps[-1] in whole) + [str(step) for step in whole]
+        fix = f"choose another checkpoint of this run: {', '.join(names)}" if names else "train the run again"
+        flags = f"choose another one with --checkpoint {' or '.join(names)}" if names else ""
+        raise RunError(str(error), fix, flags=flags) from error
+
+
+def _step_of(checkpoints: Path, last: int, which: str | int) -> int:
+    """Return the step of the checkpoint that is meant; the last one knows which is the best."""
+    if which == "best":
+        best = checkpoint.load(checkpoints, last).state["progress"]["best"]
+        return last if best is None else int(best["step"])
+    if which == "last":
+        return last
+    if isinstance(which, bool) or not isinstance(which, int):
+        raise ConfigError(f"a checkpoint is 'best', 'last' or the number of a step, got {which!r}")
+    return which

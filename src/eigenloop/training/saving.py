@@ -6,11 +6,11 @@ import time
 
 import torch
 
+from eigenloop.errors import DivergedError, RunError
 from eigenloop.optim.stepwise import OutdatedStateError
 from eigenloop.readout import Model
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, states
-from eigenloop.training.errors import DivergedError, RunError
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
 from eigenloop.training.reporter import Reporter
@@ -42,10 +42,6 @@ class Saver:
     def seconds_ago(self) -> float:
         """Return the time since the last checkpoint."""
         return time.monotonic() - self._saved_at
-
-    def last_step(self) -> int:
-        """Return the step of the last checkpoint on the disk."""
-        return max(checkpoint.steps_in(self.folder.checkpoints), default=0)
 
     def save(self, progress: Progress) -> None:
         """Write a checkpoint, and remove those that are no longer needed: the first, best and last two stay.
@@ -84,7 +80,8 @@ class Saver:
         try:
             found = checkpoint.newest(self.folder.checkpoints)
         except checkpoint.DamagedError as error:
-            raise RunError(f"{error}. Start the run anew: train from its config.yaml with another --out") from error
+            again = "start the run again: train from its config.yaml in another folder"
+            raise RunError(str(error), again, flags=f"{again}, --out") from error
         if found is None:
             self._set_back(0)
             return None
@@ -116,15 +113,16 @@ class Saver:
         if kept.of_torchs_layers:
             raise RunError(
                 f"the run in {self.folder.path} was begun when models lstm and gru were torch's own layers, and its "
-                "optimizer's state does not fit theirs now: start it anew with another --out (eigenloop eval and "
-                "load_run still take its networks)"
+                "optimizer's state does not fit theirs now (eigenloop eval and load_run still take its networks)",
+                "start it anew in another folder",
+                flags="start it anew with another --out",
             )
         rates = [group["initial_lr"] for group in self.optimizer.param_groups]
         try:
             self.net.load_state_dict(kept.weights)
             self.optimizer.load_state_dict(kept.state["optimizer"])
         except OutdatedStateError as error:
-            raise RunError(f"the run in {self.folder.path} cannot go on: {error}, with another --out") from error
+            raise RunError(f"the run in {self.folder.path} cannot go on: {error}, in another folder") from error
         except (RuntimeError, ValueError) as error:
             raise RunError(
                 f"{checkpoint.folder_of(self.folder.checkpoints, step)} does not fit the network of "

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from eigenloop.training.errors import ConfigError
+from eigenloop.errors import ConfigError
 
 
 def require_tensorboard() -> None:

@@ -9,14 +9,15 @@ from typing import Any
 
 import torch
 
+from eigenloop.errors import ConfigError, DivergedError
 from eigenloop.matrices.errors import NotFiniteError
 from eigenloop.numerics import revised_since
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
-from eigenloop.training import checkpoint
+from eigenloop.training import checkpoint, endings
 from eigenloop.training.config import Config
-from eigenloop.training.errors import ConfigError, DivergedError, RunError, is_out_of_memory
 from eigenloop.training.evaluation import evaluate
+from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.network import build_network
 from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
@@ -104,21 +105,15 @@ class Trainer:
                 status, reason = self._loop(interruption)
             return self._finish(status, reason)
         except (NotFiniteError, DivergedError) as error:
-            raise self._diverged(str(error)) from error
+            raise self._diverged(error.problem if isinstance(error, NotFiniteError) else str(error)) from error
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            raise RunError(
-                f"memory ran out at step {self.progress.step + 1}: lower training.batch_size or eval_batch_size, or "
-                "compute a batch in parts with --set accumulate=2"
-            ) from error
+            raise endings.out_of_memory(self.progress.step + 1) from error
         except BrokenPipeError:  # whoever listens to the reporter is gone: nothing is wrong with the folder
             raise
         except OSError as error:
-            raise RunError(
-                f"{error.filename or self.folder.path} could not be written: {error.strerror or error}. Everything up "
-                f"to step {self.saver.last_step()} is saved; when there is room and permission, continue with --resume"
-            ) from error
+            raise endings.unwritable(error, self.folder) from error
         finally:
             if self.board is not None:
                 self.board.close()
@@ -157,7 +152,7 @@ class Trainer:
             if due or late or stopping:
                 self.saver.save(self.progress)
             if stopping:
-                return "stopped", f"interrupted at step {step}; continue with --resume"
+                return "stopped", f"interrupted at step {step}"
 
     def _step(self) -> None:
         step = self.progress.step
@@ -184,15 +179,11 @@ class Trainer:
         return None
 
     def _diverged(self, what: str) -> DivergedError:
-        """Write down that the training ended, and make the sentence that says so."""
-        good = checkpoint.folder_of(self.folder.checkpoints, self.saver.last_step())
-        sentence = (
-            f"training stopped after step {self.progress.step}: {what}. The last good checkpoint is {good}: go on from "
-            "it with --resume and a smaller --lr or --recurrent-lr, or with the gradient clipped, --set clip_norm=1"
-        )
+        """Write down that the training ended, and return the error that says so."""
+        error = endings.diverged(what, self.progress.step, self.folder)
         if self.processes.first:
-            self.folder.write_json("summary.json", self._summary("diverged", sentence))
-        return DivergedError(sentence)
+            self.folder.write_json("summary.json", self._summary("diverged", str(error)))
+        return error
 
     # ---------------------------------------------------------------- measuring
 
@@ -201,6 +192,9 @@ class Trainer:
         record = {"kind": kind, "step": self.progress.step, "epoch": self._epochs(), **values, "seconds": seconds}
         if self.processes.first:
             self.folder.log(record)
+            if not self.folder.has_config():
+                self.folder.write_config(self.config)
+                self.reporter.notice(f"{self.folder.path / 'config.yaml'} was deleted, and is written again")
             if self.board is not None:
                 self.board.write(record)
         self.reporter.metrics(record)
@@ -210,15 +204,17 @@ class Trainer:
 
     def _log(self) -> None:
         means = self.task.metrics(self.processes.added(self.progress.window).means())
-        rates = {group["name"]: group["lr"] for group in self.optimizer.param_groups}
-        slow = rates.get("recurrent", rates.get("projected"))
         with torch.no_grad():
             penalty = float(self.net.penalty())
-        rest = {"lr": rates.get("other"), "recurrent_lr": slow, "gradient_norm": self.progress.norm, "penalty": penalty}
+        rest = {**self._rates(), "gradient_norm": self.progress.norm, "penalty": penalty}
         ratio = smallest_ratio(self.net)
         conditioning = {} if ratio is None else {"singular_ratio": ratio}
         self._record("train", means | rest | {"defect": largest_defect(self.net)} | conditioning)
         self.progress.window = Tally()
+
+    def _rates(self) -> dict[str, float | None]:
+        rates = {group["name"]: group["lr"] for group in self.optimizer.param_groups}
+        return {"lr": rates.get("other"), "recurrent_lr": rates.get("recurrent", rates.get("projected"))}
 
     def _evaluation_due(self, step: int) -> bool:
         return step % (self.section.eval_every or self.per_epoch or _EVAL_EVERY) == 0
@@ -228,6 +224,8 @@ class Trainer:
         split = self.task.splits[0]
         found = self._measured(split)
         if not math.isfinite(found["loss"]):
+            for batch in self.task.evaluation(split, self.section.batch_size):
+                self.processes.refuse_broken(batch, self.task.name, f"the part {split}")
             raise DivergedError(f"the loss on {split} is {found['loss']:g}")
         self.progress.latest[split], self.progress.evaluated = found, self.progress.step
         self._record(split, found)
@@ -254,10 +252,7 @@ class Trainer:
         if best is None or best["step"] == self.progress.step:
             return self._measured("test")
         last = {name: tensor.clone() for name, tensor in self.net.state_dict().items()}
-        try:
-            self.net.load_state_dict(checkpoint.load(self.folder.checkpoints, int(best["step"])).weights)
-        except checkpoint.DamagedError as error:
-            self.reporter.notice(f"{error}: the test part is measured with the last network instead")
+        self.net.load_state_dict(checkpoint.load(self.folder.checkpoints, int(best["step"])).weights)
         try:
             return self._measured("test")
         finally:
@@ -276,6 +271,7 @@ class Trainer:
                 baseline=self.baseline,
                 metric=self.task.metric,
                 max_seconds=self.section.max_seconds,
+                **self._rates(),
             )
         )
         task, model = self.task.name, self.config.network.name
@@ -290,7 +286,13 @@ class Trainer:
                 self._log()
             self._evaluate()
             self.saver.save(self.progress)
-        test = None if status == "stopped" else self._tested()
+        test, damaged = None, None
+        if status != "stopped":
+            try:
+                test = self._tested()
+            except checkpoint.DamagedError as error:
+                damaged = error
+                reason += f". The test part was not measured, because the best checkpoint is lost: {error}"
         summary = self._summary(status, reason, test)
         if self.processes.first:
             before = (self.folder.read_json("spectra.json") or {}).get("before")
@@ -298,6 +300,8 @@ class Trainer:
             self.folder.write_json("summary.json", summary)
         self.reporter.end(summary)
         self.processes.wait()
+        if damaged is not None:
+            raise endings.best_is_lost(damaged, self.folder) from damaged
         return summary
 
     def _summary(self, status: str, reason: str, test: dict[str, float] | None = None) -> dict[str, Any]:

@@ -11,10 +11,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
 
+from eigenloop.errors import DivergedError
 from eigenloop.readout import Model
 from eigenloop.tasks import Batch, Task
 from eigenloop.tasks.tally import Tally
-from eigenloop.training.errors import DivergedError
 from eigenloop.training.evaluation import inputs_for, tally_of
 from eigenloop.training.processes import Processes
 from eigenloop.training.sections import TrainingSection
@@ -53,6 +53,7 @@ class Updater:
         norm = self._clip()
         total = self.processes.added(Tally(loss=tally.items()["loss"]))
         if not math.isfinite(total.means()["loss"]) or not math.isfinite(norm):
+            self.processes.refuse_broken(mine, self.task.name, "a batch to train on")
             what = f"loss is {total.means()['loss']:g}" if math.isfinite(norm) else f"norm of the gradient is {norm:g}"
             raise DivergedError(f"the {what}")
         self.optimizer.step()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.signal import firwin
 from tasks.speech.recordings import FORMATS, Samples, noise, riff, sphere
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.speech.audio import halved, signal
 from eigenloop.tasks.speech.sphere import parse
 

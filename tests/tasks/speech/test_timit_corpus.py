@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tasks.speech.recordings import FORMATS, SAMPLE, Samples, noise, packed, real_data, riff, write_full, write_sample
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.speech import corpus as module
 from eigenloop.tasks.speech.audio import halved, signal
 from eigenloop.tasks.speech.corpus import ARCHIVE, find_corpus
@@ -137,7 +137,7 @@ def test_another_archive_is_refused(tmp_path: Path, content: bytes) -> None:
 def test_without_a_corpus_the_message_says_where_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("EIGENLOOP_DATA", raising=False)
     for folder, looked in ((None, "no data folder is set"), (tmp_path, f"it is not in {tmp_path}")):
-        with pytest.raises(DataError, match=rf"^TIMIT: {looked}.*LDC93S1.*nltk.download\('timit'\).*--data-dir"):
+        with pytest.raises(DataError, match=rf"^TIMIT: {looked}.*LDC93S1.*nltk.download\('timit'\).*data_dir"):
             find_corpus(folder)
 
 

@@ -18,8 +18,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from eigenloop.errors import DataError
 from eigenloop.tasks import files
-from eigenloop.tasks.errors import DataError
 from eigenloop.tasks.speech.audio import signal
 from eigenloop.tasks.speech.speakers import CORE_TEST, DEVELOPMENT, SAMPLE_REGIONS
 
@@ -79,11 +79,15 @@ def find_corpus(data_dir: Path | None) -> Corpus:
         if (path := root / ARCHIVE).is_file():
             return _checked(path, "sample", _archive(path))
     looked = f"it is not in {folder}" if folder is not None else "no data folder is set"
+    put = (
+        "put the corpus (LDC93S1, from the Linguistic Data Consortium), or NLTK's free sample of it "
+        "(`nltk.download('timit')`, unpacked) into a folder timit, and name the folder above with"
+    )
     raise DataError(
         "TIMIT",
-        f"{looked}, and its licence allows no download. Put the corpus (LDC93S1, from the Linguistic Data Consortium), "
-        f"or NLTK's free sample of it (`nltk.download('timit')`, unpacked) into a folder timit, and name the folder "
-        f"above with --data-dir or {files.VARIABLE}",
+        f"{looked}, and its licence allows no download",
+        f"{put} data_dir or {files.VARIABLE}",
+        f"{put} --data-dir or {files.VARIABLE}",
     )
 
 

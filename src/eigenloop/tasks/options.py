@@ -1,20 +1,8 @@
-"""What can be wrong with a task's options and with data files."""
+"""What can be wrong with a task's options."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
-
-
-class DataError(ValueError):
-    """A data file is missing, damaged or not what it should be."""
-
-    def __init__(self, path: Path | str, wrong: str) -> None:
-        self.path, self.wrong = Path(path), wrong
-        super().__init__(f"{path}: {wrong}")
-
-    def __reduce__(self) -> tuple[type[DataError], tuple[Path, str]]:
-        return type(self), (self.path, self.wrong)
 
 
 def at_least(name: str, value: int, low: int) -> None:

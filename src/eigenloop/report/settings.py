@@ -1,0 +1,93 @@
+"""Settings of runs side by side: in which of them runs differ, and which runs differ in the seed only."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import yaml
+
+from eigenloop.report import names
+from eigenloop.report.formatting import quantity
+from eigenloop.report.groups import Entry, Group
+from eigenloop.report.runs import Run
+from eigenloop.report.values import finite, number
+
+#: Where things are and how a run is watched, not what it computes.
+_BESIDE_THE_POINT = {
+    "task.data_dir",
+    *(f"training.{key}" for key in ("device", "threads", "tensorboard", "checkpoint_seconds", "log_every")),
+}
+#: What the table, a label or the line about lengths shows anyway.
+_SHOWN = {"model.name", "model.hidden_size", "training.steps", "training.epochs", "training.seed"}
+
+
+def flat(run: Run) -> dict[str, Any]:
+    """Return all settings that matter, by ``section.key``."""
+    found = {f"{section}.{key}": value for section in run.config for key, value in run.section(section).items()}
+    return {place: value for place, value in found.items() if place not in _BESIDE_THE_POINT}
+
+
+def differing(groups: Sequence[Group]) -> list[str]:
+    """Return the settings in which runs of one task differ: at least two have it, with different values."""
+    found: dict[str, None] = {}
+    for group in groups:
+        settings = [flat(entry.run) for entry in group.entries]
+        for place in dict.fromkeys(place for each in settings for place in each if not place.startswith("task.")):
+            values = {names.setting(each[place]) for each in settings if place in each}
+            if len(values) > 1 and place not in _SHOWN:
+                found[place] = None
+    return list(found)
+
+
+def heading(place: str) -> str:
+    """Return a setting as the heading of a column.
+
+    >>> heading("training.batch_size"), heading("optimizer.name"), heading("optimizer.lr")
+    ('Batch size', 'Optimizer', 'Learning rate')
+    """
+    section, _, key = place.partition(".")
+    words = section if key == "name" else names.quantity(key)
+    return words[:1].upper() + words[1:]
+
+
+def by_seed(group: Group) -> list[tuple[Entry, ...]]:
+    """Put runs together that were tested at their end and differ in the seed only; every other run stays alone."""
+    sets: dict[object, list[Entry]] = {}
+    for entry in group.entries:
+        settings = flat(entry.run)
+        seed = settings.pop("training.seed", None)
+        summary = entry.run.summary
+        tested = summary is not None and finite(summary.test.get(group.metric)) is not None
+        ended = tested and seed is not None and entry.run.status in ("finished", "solved")
+        others = sets.setdefault(yaml.safe_dump(settings), []) if ended else []
+        if not ended or seed in (other.run.section("training")["seed"] for other in others):
+            others = sets.setdefault(entry.index, [])
+        others.append(entry)
+    return [tuple(entries) for entries in sets.values()]
+
+
+def together(entries: Sequence[Entry], group: Group) -> Entry:
+    """Return the entry under which runs of several seeds are shown, which is the first with another name."""
+    first, model = entries[0], names.model(str(entries[0].run.section("model").get("name")))
+    if len(entries) == 1:
+        return first
+    alone = len(entries) == sum(entry.label.startswith(model) for entry in group.entries)
+    folder = "" if alone else f" ({first.run.folder.name}, ...)"
+    label = f"{model}{folder}, {len(entries)} seeds"
+    return replace(first, label=label, full=label)
+
+
+def unequal(group: Group) -> str | None:
+    """Say which runs of a task were to train for how long with which batches, where these differ."""
+    said: dict[str, str] = {}
+    for entries in by_seed(group):
+        training = entries[0].run.section("training")
+        length, unit = next(((training[u], u) for u in ("steps", "epochs") if number(training.get(u))), (None, ""))
+        batch = number(training.get("batch_size"))
+        if length is not None and batch is not None:
+            said[together(entries, group).label] = f"{quantity(length)} {unit} of {quantity(batch)} sequences"
+    if len(set(said.values())) < 2:
+        return None
+    return f"Not trained alike: {'; '.join(f'{label} {plan}' for label, plan in said.items())}."
