@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eigenloop.experiments.computed import compute
 from eigenloop.experiments.library import load, names
-from eigenloop.experiments.plan import Planned, planned
+from eigenloop.experiments.plan import Planned, planned, runs_of_row
 from eigenloop.experiments.records import Record
 from eigenloop.experiments.reproduce import collect, reproduce
 from eigenloop.experiments.schema import BUDGETS, Budget, Experiment, Row
@@ -22,4 +22,5 @@ __all__ = [
     "names",
     "planned",
     "reproduce",
+    "runs_of_row",
 ]

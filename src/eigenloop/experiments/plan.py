@@ -112,13 +112,14 @@ def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = 
             f"{', '.join(missing)} of {experiment.name} {are} not run at budget {budget}",
             f"choose budget {' or '.join(others)}" if others else "choose other rows",
         )
-    found = [
-        _planned(experiment, name, budget, seed)
-        for name, row in rows.items()
-        for seed in _seeds(experiment, row, budget)
-    ]
+    found = [run for name in rows for run in runs_of_row(experiment, name, budget)]
     rank = {name: i for i, name in enumerate(experiment.rows)}
     return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
+
+
+def runs_of_row(experiment: Experiment, name: str, budget: BudgetName) -> list[Planned]:
+    """List the runs of a row, one a seed; none where the row is not run at this budget."""
+    return [_planned(experiment, name, budget, seed) for seed in _seeds(experiment, experiment.rows[name], budget)]
 
 
 def _planned(experiment: Experiment, name: str, budget: BudgetName, seed: int) -> Planned:

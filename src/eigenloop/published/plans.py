@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from eigenloop.experiments import Experiment, Record, planned
+from eigenloop.experiments import Experiment, Record, runs_of_row
 from eigenloop.experiments.plan import config_hash, short_hash
 from eigenloop.experiments.schema import BudgetName
 from eigenloop.numerics import revised_since, versions
@@ -76,7 +76,7 @@ class Plan:
         analysis = self.experiment.analysis
         if analysis is not None:
             return revised_since(run.numerics, versions(analysis.trains))
-        plans = planned(self.experiment, run.budget, [self.row])
+        plans = runs_of_row(self.experiment, self.row, run.budget)
         return revised_since(run.numerics, plans[0].numerics()) if plans else []
 
     def outdated(self, run: Record) -> bool:
@@ -86,7 +86,7 @@ class Plan:
             return run.config_hash != short_hash({"analysis": {"name": analysis.name, **analysis.options}})
         return any(
             config_hash(plan.config()) != run.config_hash
-            for plan in planned(self.experiment, run.budget, [self.row])
+            for plan in runs_of_row(self.experiment, self.row, run.budget)
             if plan.seed == run.seed
         )
 
@@ -95,7 +95,7 @@ def plan_of(experiment: Experiment, row: str) -> Plan:
     """Complete the settings of a row."""
     if experiment.analysis is not None:
         return Plan(experiment, row, (), {})
-    runs = {budget: found for budget in _BUDGETS if (found := planned(experiment, budget, [row]))}
+    runs = {budget: found for budget in _BUDGETS if (found := runs_of_row(experiment, row, budget))}
     largest = next((runs[budget][0] for budget in _BUDGETS if budget in runs), None)
     if largest is None:
         return Plan(experiment, row, tuple(runs), {})

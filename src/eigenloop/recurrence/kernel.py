@@ -82,10 +82,13 @@ def library() -> Library | None:
     return None if _reference else _loaded[0]
 
 
-@torch.compiler.assume_constant_result
 def _loads() -> bool:
     """Whether there is a kernel. torch.compile calls this and does not look inside: it cannot trace a first use."""
     return library() is not None
+
+
+# What torch.compiler.assume_constant_result does; calling that would import the compiler, which takes as long as torch.
+_loads._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def _load(choice: str) -> Library | None:

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from eigenloop.errors import DataError
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.errors import DataError, at_least
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.sequences.data import SequenceData, release
 from eigenloop.tasks.sequences.kinds import Kind
 from eigenloop.tasks.sequences.pieces import Pieces

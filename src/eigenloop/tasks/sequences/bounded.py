@@ -10,7 +10,7 @@ import stat
 import zlib
 from pathlib import Path
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 
 _BLOCK = 2**20
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import bounded, libraries
 from eigenloop.tasks.sequences.columns import MOST_COLUMNS, roles
 from eigenloop.tasks.sequences.data import SequenceData

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import bounded, csv_file, libraries, wav
 from eigenloop.tasks.sequences.building import built
 from eigenloop.tasks.sequences.columns import check_names, is_text, numbers, texts, usual

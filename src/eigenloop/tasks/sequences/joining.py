@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
 from eigenloop.tasks.sequences.kinds import as_classes
 from eigenloop.tasks.sequences.labels import sorted_names

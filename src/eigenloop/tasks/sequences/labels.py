@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 
 #: Where the label of a number stands, in words.
 Where = Callable[[int], str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 
 
 def pyarrow(path: Path) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.options import at_least
 
 #: Added to energies, of samples between -1 and 1, before the logarithm: silence is -13.8, not minus infinity.
 FLOOR = 1e-6

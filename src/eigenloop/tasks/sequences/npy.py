@@ -12,7 +12,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import bounded
 from eigenloop.tasks.sequences.arrays import from_arrays
 from eigenloop.tasks.sequences.data import Origin, SequenceData

@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import bounded, npy
 from eigenloop.tasks.sequences.arrays import from_arrays
 from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData

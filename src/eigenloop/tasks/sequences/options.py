@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from eigenloop.tasks.errors import at_least, one_of
+from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.sequences.logmel import LogMel
 
 Layout = Literal[

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import bounded, libraries
 from eigenloop.tasks.sequences.columns import roles
 from eigenloop.tasks.sequences.data import SequenceData

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import at_least
+from eigenloop.tasks.options import at_least
 from eigenloop.tasks.sequences.data import SequenceData
 
 #: More windows than this take more memory than their network.

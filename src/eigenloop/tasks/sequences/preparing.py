@@ -8,7 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError, one_of
+from eigenloop.errors import DataError
+from eigenloop.tasks.options import one_of
 from eigenloop.tasks.sequences.data import SequenceData
 from eigenloop.tasks.sequences.pieces import Pieces
 from eigenloop.tasks.sequences.scanning import Statistics, statistics

@@ -8,7 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError, at_least, one_of
+from eigenloop.errors import DataError
+from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.sequences.data import PARTS, SequenceData
 from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole
 from eigenloop.tasks.sequences.shares import by_class, by_group, in_order

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import times
 from eigenloop.tasks.sequences.building import built
 from eigenloop.tasks.sequences.columns import Roles, is_text, numbers, texts

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.tasks.errors import DataError
+from eigenloop.errors import DataError
 from eigenloop.tasks.sequences import bounded
 from eigenloop.tasks.sequences.building import built
 from eigenloop.tasks.sequences.data import Origin, SequenceData, ragged
