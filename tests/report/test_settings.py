@@ -70,12 +70,13 @@ def test_seeds_become_one_line_with_mean_and_spread(tmp_path: Path) -> None:
     assert [len(entries) for entries in settings.by_seed(group)] == [3, 1]
     assert [entry.label for entry in group.entries[:2]] == ["scoRNN (seed 0)", "scoRNN (seed 1)"]
     judged = verdict.judge_seeds(group.entries[:3], group)
-    assert judged.entry.label == "scoRNN, 3 seeds"
-    assert judged.value == "0.002 ± 0.001"  # the mean, and the deviation with n - 1
+    assert judged.entry.label == "scoRNN (3 seeds)"
+    assert judged.value == "0.002"
+    assert judged.caption == "± 0.001 over seeds; loss, test set"  # the deviation with n - 1
     assert judged.sentence.endswith("The mean of 3 seeds, from 0.001 to 0.003.")
     assert judged.outcome == "solved"
     rows = table([group]).rows
-    assert [row.cells[0].text for row in rows] == ["scoRNN, 3 seeds", "LSTM"]
+    assert [row.cells[0].text for row in rows] == ["scoRNN (3 seeds)", "LSTM"]
     assert rows[0].cells[COLUMNS.index("Test")].text == "0.002 ± 0.001"
     text = page.render(seeds)
     assert len(re.findall(r'<li class="c\d', text.split('class="verdicts"')[1].split("</ol>")[0])) == 1
@@ -92,4 +93,4 @@ def test_what_is_no_seed_of_the_same_run_stays_apart(tmp_path: Path) -> None:
     sets = [[entry.run.folder.name for entry in entries] for entries in settings.by_seed(group)]
     assert sets == [["a", "d"], ["again"], ["b"], ["c"]]
     together = settings.together([group.entries[0], group.entries[4]], group)
-    assert together.label == "scoRNN (a, ...), 2 seeds"
+    assert together.label == "scoRNN (a, ...; 2 seeds)"

@@ -46,7 +46,7 @@ def reproduce(
     """
     from eigenloop import experiments
     from eigenloop.cli.watching import watcher_for
-    from eigenloop.experiments.plan import not_run
+    from eigenloop.experiments.plan import not_run, refuse_not_run
     from eigenloop.experiments.schema import BUDGETS
 
     chosen = next((b for b in BUDGETS if b == budget), None)
@@ -67,6 +67,7 @@ def reproduce(
                 _computed(experiment, results, rows, watcher, rerun_stale)
         else:
             runs += experiments.planned(experiment, chosen, rows)
+            refuse_not_run(experiment, chosen, rows)
             if name != "all" and not rows and (left_out := not_run(experiment, chosen)):
                 watcher.left_out(experiment, chosen, left_out)
     if collect:

@@ -100,18 +100,8 @@ class Planned(RowOf):
 
 
 def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = ()) -> list[Planned]:
-    """List the runs of an experiment, seed by seed, so that every row has one before any has two.
-
-    Rows that are named but not run at this budget are refused.
-    """
+    """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
     rows = chosen(experiment, only)
-    if missing := [name for name in not_run(experiment, budget) if name in only]:
-        others = [other for other in BUDGETS if not set(missing) & set(not_run(experiment, other))]
-        are = "is" if len(missing) == 1 else "are"
-        raise ConfigError(
-            f"{', '.join(missing)} of {experiment.name} {are} not run at budget {budget}",
-            f"choose budget {' or '.join(others)}" if others else "choose other rows",
-        )
     found = [run for name in rows for run in runs_of_row(experiment, name, budget)]
     rank = {name: i for i, name in enumerate(experiment.rows)}
     return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
@@ -140,6 +130,17 @@ def chosen(experiment: Experiment, only: Collection[str]) -> dict[str, Row]:
 def not_run(experiment: Experiment, budget: BudgetName) -> list[str]:
     """Return the rows of which nothing is run at a budget."""
     return [name for name, row in experiment.rows.items() if not _seeds(experiment, row, budget)]
+
+
+def refuse_not_run(experiment: Experiment, budget: BudgetName, only: Collection[str]) -> None:
+    """Refuse rows that are named but not run at a budget."""
+    if missing := [name for name in not_run(experiment, budget) if name in only]:
+        others = [other for other in BUDGETS if not set(missing) & set(not_run(experiment, other))]
+        are = "is" if len(missing) == 1 else "are"
+        raise ConfigError(
+            f"{', '.join(missing)} of {experiment.name} {are} not run at budget {budget}",
+            f"choose budget {' or '.join(others)}" if others else "choose other rows",
+        )
 
 
 def _seeds(experiment: Experiment, row: Row, budget: BudgetName) -> tuple[int, ...]:

@@ -74,8 +74,8 @@ def together(entries: Sequence[Entry], group: Group) -> Entry:
     if len(entries) == 1:
         return first
     alone = len(entries) == sum(entry.label.startswith(model) for entry in group.entries)
-    folder = "" if alone else f" ({first.run.folder.name}, ...)"
-    label = f"{model}{folder}, {len(entries)} seeds"
+    folders = "" if alone else f"{first.run.folder.name}, ...; "
+    label = f"{model} ({folders}{len(entries)} seeds)"
     return replace(first, label=label, full=label)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eigenloop.report import names, settings
-from eigenloop.report.formatting import THIN, enumeration, quantity, with_spread
+from eigenloop.report.formatting import THIN, enumeration, quantity
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.runs import Run
 from eigenloop.report.values import finite
@@ -40,8 +40,6 @@ class Score:
     value: float
     source: str
     evaluated: bool = True
-    spread: float | None = None
-    """The standard deviation, where it is a mean over seeds."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ class Verdict:
     @property
     def value(self) -> str:
         """Its score as a text."""
-        return with_spread(self.score.value, self.score.spread) if self.score else quantity(None)
+        return quantity(self.score.value if self.score else None)
 
 
 def score(run: Run, metric: str) -> Score | None:
@@ -111,7 +109,7 @@ def judge_seeds(entries: Sequence[Entry], group: Group) -> Verdict:
     if len(verdicts) == 1:
         return verdicts[0]
     values = [verdict.score.value for verdict in verdicts if verdict.score is not None]
-    mean = Score(statistics.fmean(values), "test set", spread=statistics.stdev(values))
+    mean = Score(statistics.fmean(values), "test set")
     run, written = entries[0].run, names.quantity(group.metric)
     baseline = finite(run.summary.baseline.get(group.metric)) if run.summary else None
     solved = all(entry.run.status == "solved" for entry in entries)
@@ -119,7 +117,7 @@ def judge_seeds(entries: Sequence[Entry], group: Group) -> Verdict:
     sentence = (
         f"{lead}: {rest}. The mean of {len(values)} seeds, from {quantity(min(values))} to {quantity(max(values))}."
     )
-    caption = f"{written}, {mean.source}, {len(values)} seeds"
+    caption = f"\N{PLUS-MINUS SIGN} {quantity(statistics.stdev(values), 2)} over seeds; {written}, test set"
     return Verdict(settings.together(entries, group), outcome, sentence, mean, caption)
 
 
