@@ -42,7 +42,7 @@ def changed(**model: Any) -> dict[str, Any]:
         ({"below": 0.1}, seeds(0.11, 0.12, 0.13), "no"),
         ({"above": 0.1}, seeds(0.15, 0.16, 0.17), "yes"),
         ({"above": 0.1}, seeds(0.04, 0.05, 0.06), "no"),
-        # What differs is said.
+        # The verdict names what differs.
         ({"below": 0.1}, seeds(0.01), "supported: one seed"),
         ({"below": 0.1}, seeds(0.01, 0.02), "supported: 2 seeds"),
         ({"below": 0.1}, seeds(0.01, 0.02, 0.03, budget="hour"), "supported: shorter"),

@@ -173,7 +173,7 @@ def test_the_system_refuses_to_write_a_checkpoint(tmp_path: Path) -> None:
 
 
 class Acting(Silent):
-    """Does something after a step, and hears what is said."""
+    """Does something after a step, and keeps the messages."""
 
     def __init__(self, at: int, act: Callable[[], None]) -> None:
         self.at, self.act, self.said = at, act, ""

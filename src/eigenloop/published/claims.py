@@ -9,7 +9,7 @@ Note [When a claim is decided]
     - the task or the size of a network is not the paper's, or one of two rows was trained longer than the other;
     - a difference is not larger than the spread over seeds, sqrt(s1^2 + s2^2) for two rows;
     - a shorter run has not yet come to where the claim says that training leads;
-    - a row is said to stay at the baseline, the number of guessing, and has not even come down to it.
+    - the claim is that a row stays at the baseline, and its run has not even come down to it.
 
     Rows are compared at the largest budget at which all of them came to their end.
 """

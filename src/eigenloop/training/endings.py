@@ -1,4 +1,4 @@
-"""What is said when a training cannot go on."""
+"""The errors that end a training early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with a file is said: which file, where in it, and what to do."""
+"""Errors about files name the file, the place in it, and the fix."""
 
 import gzip
 import zipfile
