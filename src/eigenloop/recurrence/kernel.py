@@ -5,7 +5,8 @@ that instruction set; unset or empty, the best that the machine has.
 
 Note [Calling C without torch's headers]
     One binary serves every torch version: a call is a C struct of 64-bit fields (csrc/kernel.h), packed here from
-    sizes, strides and addresses. ctypes lets go of Python's lock for the time of the call.
+    sizes, strides and addresses. What is `input_bias`, `bias` and `recurrent_bias` here is `shift`, `threshold` and
+    `inner` there. ctypes lets go of Python's lock for the time of the call.
 """
 
 from __future__ import annotations
@@ -219,8 +220,8 @@ def run_simple(
     x: Tensor,
     U: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     options: tuple[str, bool, float],
@@ -232,7 +233,7 @@ def run_simple(
     grads: tuple[Tensor | None, ...] = (None,) * 6,
 ) -> None:
     """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, h0, lengths, out, h_n, moduli)
+    arrays = (U, W, input_bias, bias, h0, lengths, out, h_n, moduli)
     call = _SIMPLE.pack(
         *_head(x, U, W.shape[0], *options),
         x.data_ptr(),
@@ -251,15 +252,15 @@ def run_gated(
     x: Tensor,
     U: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
-    inner: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     options: tuple[str, bool, float],
     before: bool,
     keep: bool,
-    shift_gates: int,
+    biased_gates: int,
     out: Tensor,
     h_n: Tensor | None,
     gates: Tensor | None,
@@ -268,12 +269,12 @@ def run_gated(
     grads: tuple[Tensor | None, ...] = (None,) * 7,
 ) -> None:
     """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, inner, h0, lengths, out, h_n, gates)
+    arrays = (U, W, input_bias, bias, recurrent_bias, h0, lengths, out, h_n, gates)
     call = _GATED.pack(
         *_head(x, U, W.shape[1], *options),
         before,
         keep,
-        shift_gates,
+        biased_gates,
         x.data_ptr(),
         *_strides(x),
         *map(_address, arrays),
@@ -290,8 +291,8 @@ def run_lstm(
     x: Tensor,
     U: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     c0: Tensor,
     lengths: Tensor | None,
@@ -307,7 +308,7 @@ def run_lstm(
     grads: tuple[Tensor | None, ...] = (None,) * 7,
 ) -> None:
     """Call ``el_lstm_forward`` or ``el_lstm_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, h0, c0, lengths, out, h_n, c_n, gates, cells)
+    arrays = (U, W, input_bias, bias, h0, c0, lengths, out, h_n, c_n, gates, cells)
     call = _LSTM.pack(
         *_head(x, U, W.shape[1], *options),
         x.data_ptr(),
