@@ -20,12 +20,13 @@ from eigenloop.layers.states import State, join_state, split_state
 from eigenloop.matrices import Matrix
 from eigenloop.matrices.base import full_precision
 from eigenloop.quantization import Quantizer
+from eigenloop.quantization.layer import QuantizableLayer
 
 #: What a cell carries from step to step: its state, and the cell of an LSTM; each (B, n).
 Carried = tuple[Tensor, ...]
 
 
-class RecurrentLayer(nn.Module):
+class RecurrentLayer(QuantizableLayer):
     """A stack of recurrences over time with torch's shapes and rules.
 
     One layer in one direction is a *cell*; its names end in ``_l0``, ``_l0_reverse``, ``_l1``, ... A subclass
@@ -164,33 +165,11 @@ class RecurrentLayer(nn.Module):
     def penalty(self) -> Tensor:
         """Return the sum of what the matrices' papers, and STE-pen's, add to the loss; zero for most."""
         total = torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
-        if self._quantizes and self.quantizer is not None and self.quantizer.penalty:
+        quantizer = self.active_quantizer()
+        if quantizer is not None and quantizer.penalty:
             for quantized in self.quantized_matrices():
-                total = total + self.quantizer.distance(quantized)
+                total = total + quantizer.distance(quantized)
         return total
-
-    def quantized_matrices(self) -> Iterator[Tensor]:
-        """Yield q(W) of every recurrent matrix; nothing where the layer is not quantized."""
-        if self.quantizer is not None:
-            for matrix in self._matrices():
-                yield self.quantizer.recurrent(matrix())
-
-    @property
-    def _quantizes(self) -> bool:
-        """Whether the matrices are quantized now: always, or in evaluation only."""
-        return self.quantizer is not None and not (self.quantizer.post_training and self.training)
-
-    def _quantized_inputs(self, U: Tensor, parts: int = 1) -> Tensor:
-        """Quantize an input weight, each of its parts (those of a GRU's gates) by itself."""
-        if self.quantizer is None or not self._quantizes:
-            return U
-        return _joined_rows([self.quantizer.input(part) for part in U.chunk(parts)])
-
-    def _quantized(self, W: Tensor, parts: int = 1) -> Tensor:
-        """Quantize a recurrent matrix, or each of several that stand one above the other."""
-        if self.quantizer is None or not self._quantizes:
-            return W
-        return _joined_rows([self.quantizer.recurrent(part) for part in W.chunk(parts)])
 
     def flatten_parameters(self) -> None:
         """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
@@ -374,10 +353,6 @@ def _taken_to(matrices: nn.Module, weight: Tensor) -> nn.Module:
 
 def _autocast(device: torch.device) -> bool:
     return device.type != "meta" and torch.is_autocast_enabled(device.type)
-
-
-def _joined_rows(parts: list[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(parts)
 
 
 def _joined(directions: list[Tensor]) -> Tensor:
