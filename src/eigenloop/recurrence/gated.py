@@ -77,9 +77,7 @@ def gated(
     if input_bias is not None:
         input_bias = _for_three_gates(input_bias, h0.shape[-1])
     p = multiplied(x, input_weight, input_bias)
-    out, h_n = _gated(
-        p, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope
-    )
+    out, h_n = _gated(p, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope)
     return out, h_n
 
 
