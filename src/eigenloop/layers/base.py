@@ -11,12 +11,14 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from eigenloop import dtypes
-from eigenloop.layers.cells import CellWeights
+from eigenloop.layers.cells import CellWeights, HeldWeights
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths, arrange
 from eigenloop.layers.states import State, join_state, split_state
 from eigenloop.layers.torch_dict import TorchDict
 from eigenloop.matrices.base import full_precision
+from eigenloop.recurrence import kernel
+from eigenloop.recurrence.replay import replay_of
 
 #: What a cell carries from step to step: its state, and the cell of an LSTM; each (B, n).
 Carried = tuple[Tensor, ...]
@@ -71,21 +73,35 @@ class RecurrentLayer(TorchDict):
             )
         batch = arrange(input, lengths, self.batch_first, type(self).__name__)
         held = self._held_weights()
-        dtype = self.state_dtype if held is None else held[0].W.dtype
+        dtype = self.state_dtype if held is None else held.weights[0].W.dtype
         x = self._checked(batch.x, dtype)
         initial = self._initial(hx, x.shape[1], batch.batched, dtype)
         final: list[Carried] = []
         outs: list[Tensor] = []
         with full_precision(x.device):
-            weights = self._built_weights() if held is None else held
-            for (layer, reverse, _), cell, state in zip(self._cells(), weights, initial, strict=True):
+            weights = self._built_weights() if held is None else held.weights
+            for number, ((layer, reverse, _), state) in enumerate(zip(self._cells(), initial, strict=True)):
                 if layer > 0 and not reverse:
                     x = self._dropped(_joined(outs))
                     outs = []
-                out, carried = self._run(cell, x, state, batch.lengths, reverse)
+                if held is not None and batch.lengths is None and len(x) == 1:
+                    out, carried = self._step(held, number, x, state)
+                else:
+                    out, carried = self._run(weights[number], x, state, batch.lengths, reverse)
                 outs.append(out)
                 final.append(carried)
         return batch.restore(_joined(outs)), self._final(final, batch.batched)
+
+    def _step(self, held: HeldWeights, number: int, x: Tensor, state: Carried) -> tuple[Tensor, Carried]:
+        """Run a cell over one time step with weights that are held: as the last such step, where it is like that."""
+        replay = held.replays[number]
+        again = None if replay is None else replay(x, state)
+        if again is not None:
+            return again
+        with kernel.recording() as calls:
+            out, carried = self._run(held.weights[number], x, state, None, False)
+        held.replays[number] = replay_of(calls, x, state, out)
+        return out, carried
 
     def _dropped(self, x: Tensor) -> Tensor:
         """Apply the dropout between layers, x being (T, B, features)."""
@@ -107,11 +123,12 @@ class RecurrentLayer(TorchDict):
         """Return what each cell begins with."""
         if hx is not None:
             uniform = isinstance(self.hidden_size, int)
-            split = (
-                split_state(one, self.hidden_sizes, self._directions, uniform, batch, batched)
-                for one in self._given_states(hx)
-            )
-            parts = ([_converted(h, dtype, "the initial state", "hx", dtype) for h in cells] for cells in split)
+            parts = []
+            for one in self._given_states(hx):
+                cells = split_state(one, self.hidden_sizes, self._directions, uniform, batch, batched)
+                parts.append(
+                    [h if h.dtype == dtype else _converted(h, dtype, "the initial state", "hx", dtype) for h in cells]
+                )
             return list(zip(*parts, strict=True))
         if self.train_initial_state:
             return [
@@ -133,7 +150,7 @@ class RecurrentLayer(TorchDict):
     def _final(self, carried: Sequence[Carried], batched: bool) -> Any:
         """Put what the cells carry in the end into the form of `hx`."""
         uniform = isinstance(self.hidden_size, int)
-        joined = tuple(join_state(parts, self._directions, uniform, batched) for parts in zip(*carried, strict=True))
+        joined = tuple([join_state(parts, self._directions, uniform, batched) for parts in zip(*carried, strict=True)])
         return joined[0] if len(joined) == 1 else joined
 
     def _shown(self, defaults: dict[str, Any]) -> str:

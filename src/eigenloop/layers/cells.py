@@ -1,4 +1,4 @@
-"""The cells of a recurrent layer, one for each layer and direction: sizes, names, parameters, matrices, what is held."""
+"""The cells of a recurrent layer, one for each layer and direction: sizes, names, parameters, matrices and weights."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from eigenloop.matrices.snapshot import Snapshot
 from eigenloop.quantization import Quantizer
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.recurrence import kernel
+from eigenloop.recurrence.replay import Replay
 
 
 class CellWeights(NamedTuple):
@@ -36,6 +37,7 @@ class HeldWeights(NamedTuple):
     snapshot: Snapshot
     quantizer: Quantizer | None
     inference: bool
+    replays: list[Replay | None]
 
 
 class Cells(QuantizableLayer):
@@ -175,17 +177,17 @@ class Cells(QuantizableLayer):
         weights = tuple(self._cell_weights(cell) for _, _, cell in self._cells())
         if self._holding and not torch.is_grad_enabled() and _plain(weights):
             inference = any(tensor is not None and tensor.is_inference() for cell in weights for tensor in cell)
-            self._held = HeldWeights(weights, Snapshot(self), self.active_quantizer(), inference)
+            self._held = HeldWeights(weights, Snapshot(self), self.active_quantizer(), inference, [None] * len(weights))
         return weights
 
-    def _held_weights(self) -> tuple[CellWeights, ...] | None:
-        """Return the weights that are kept, or None if there are none or they are out of date."""
+    def _held_weights(self) -> HeldWeights | None:
+        """Return what is kept, or None if there is nothing or it is out of date."""
         held = self._held
         if held is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return None
         usable = not held.inference or torch.is_inference_mode_enabled()
         if usable and held.quantizer is self.active_quantizer() and held.snapshot.unchanged():
-            return held.weights
+            return held
         return None
 
     def _hold_(self, holding: bool) -> None:

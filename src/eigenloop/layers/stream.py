@@ -75,7 +75,8 @@ class Stream:
     def _run(self) -> tuple[Tensor, list[Carried]]:
         """Make one step the long way; its tensors are what the recorded calls read and write."""
         out, finals = self._x, []
-        weights = self._layer._held_weights() or self._layer._built_weights()
+        held = self._layer._held_weights()
+        weights = self._layer._built_weights() if held is None else held.weights
         for cell, state in zip(weights, self._states, strict=True):
             out, final = self._layer._run(cell, out, state, None, False)
             finals.append(final)

@@ -17,6 +17,7 @@ from eigenloop.matrices.snapshot import Snapshot
 
 M = TypeVar("M", bound="Matrix")
 
+_AS_IT_IS = nullcontext()
 #: The distance from its set that `assign_` takes for rounding; trained float32 weights have up to 1e-5.
 TOLERANCE = 1e-4
 
@@ -201,7 +202,7 @@ def made_by(factory: Any, name: str, n: int) -> Matrix:
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:
     """Switch autocast off, where it is on."""
     on = device.type != "meta" and torch.is_autocast_enabled(device.type)
-    return torch.autocast(device.type, enabled=False) if on else nullcontext()
+    return torch.autocast(device.type, enabled=False) if on else _AS_IT_IS
 
 
 def _is_integer(dtype: torch.dtype) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from torch import Tensor, nn
+from torch import nn
 
 
 class Snapshot:
@@ -14,7 +14,7 @@ class Snapshot:
     def __init__(self, module: nn.Module) -> None:
         owners = list(module.modules())
         self._tensors = [
-            (table, name, tensor, tensor.data_ptr(), _version(tensor))
+            (table, name, tensor, tensor.data_ptr(), None if tensor.is_inference() else tensor._version)
             for owner in owners
             for table in (owner._parameters, owner._buffers)
             for name, tensor in table.items()
@@ -23,17 +23,14 @@ class Snapshot:
         self._modules = [(owner._modules, name, child) for owner in owners for name, child in owner._modules.items()]
 
     def unchanged(self) -> bool:
-        """Whether every tensor is still in its place and nothing was written to it, as far as torch counts that."""
+        """Whether every tensor is in its place and unwritten; writes to inference tensors are not counted by torch."""
         for table, name, tensor, address, version in self._tensors:
-            if table.get(name) is not tensor or tensor.data_ptr() != address or _version(tensor) != version:
+            if table.get(name) is not tensor or tensor.data_ptr() != address:
                 return False
-        return all(table.get(name) is child for table, name, child in self._modules)
+            if version is not None and tensor._version != version:
+                return False
+        return all(modules.get(name) is child for modules, name, child in self._modules)
 
     def requires_grad(self) -> bool:
         """Whether something that is built from these tensors now has a gradient."""
         return any(tensor.requires_grad for _, _, tensor, _, _ in self._tensors)
-
-
-def _version(tensor: Tensor) -> int:
-    """Return torch's count of changes, which inference tensors do not have."""
-    return -1 if tensor.is_inference() else tensor._version

@@ -55,8 +55,9 @@ def fused_gated(
     tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
     options = (candidate, reset, update, reverse, negative_slope)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    run = _fused_gated if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n, _ = run(*tensors, *options, needs_grad)
+    if not needs_grad and kernel.reachable(*tensors):
+        return _states(*tensors, *options, None)
+    out, h_n, _ = _fused_gated(*tensors, *options, needs_grad)
     return out, h_n
 
 
@@ -77,6 +78,30 @@ def _run_forward(
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
+    gates = buffers.recycled(_gates_shape(x, W, reset, keep_gates), W.dtype)
+    tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
+    options = (candidate, reset, update, reverse, negative_slope)
+    out, h_n = _states(*tensors, *options, gates if keep_gates else None)
+    return out, h_n, gates
+
+
+def _states(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    gates: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Return the states and the final state, and write the gates of all steps into `gates` if that is there."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -89,7 +114,7 @@ def _run_forward(
         recurrent_bias=(recurrent_bias, (n,)),
         h0=(h0, (B, n)),
     )
-    out, h_n, gates = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, reset, keep_gates))
+    out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
     kernel.run_gated(
         "gated_forward",
         kernel.rows(x),
@@ -99,21 +124,20 @@ def _run_forward(
         kernel.packed(bias),
         kernel.packed(recurrent_bias),
         h0.contiguous(),
-        kernel.whole(lengths, x.shape[1]),
+        kernel.whole(lengths, B),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
-        0 if input_bias is None else input_bias.shape[0] // W.shape[1],
+        0 if input_bias is None else input_bias.shape[0] // n,
         out,
         h_n,
-        gates if keep_gates else None,
+        gates,
     )
-    return out, h_n, gates
+    return out, h_n
 
 
-def _output_shapes(x: Tensor, W: Tensor, reset: str, keep_gates: bool) -> tuple[tuple[int, ...], ...]:
-    T, B, n = *x.shape[:2], W.shape[1]
-    return (T, B, n), (B, n), (T, B, (3 if reset == "before" else 4) * n) if keep_gates else (0,)
+def _gates_shape(x: Tensor, W: Tensor, reset: str, keep_gates: bool) -> tuple[int, ...]:
+    return (*x.shape[:2], (3 if reset == "before" else 4) * W.shape[1]) if keep_gates else (0,)
 
 
 _forward = torch.library.custom_op("eigenloop::fused_gated", _run_forward, mutates_args=())
@@ -136,8 +160,8 @@ def _forward_fake(
     negative_slope: float,
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    out, h_n, gates = (x.new_empty(shape) for shape in _output_shapes(x, W, reset, keep_gates))
-    return out, h_n, gates
+    out, gates = x.new_empty((*x.shape[:2], W.shape[1])), x.new_empty(_gates_shape(x, W, reset, keep_gates))
+    return out, h0.new_empty(h0.shape), gates
 
 
 def _run_backward(

@@ -49,8 +49,9 @@ def fused_lstm(
     """
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    run = _fused_lstm if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n, c_n, _, _ = run(*tensors, cell, reverse, needs_grad)
+    if not needs_grad and kernel.reachable(*tensors):
+        return _states(*tensors, cell, reverse, None, None)
+    out, h_n, c_n, _, _ = _fused_lstm(*tensors, cell, reverse, needs_grad)
     return out, h_n, c_n
 
 
@@ -68,6 +69,27 @@ def _run_forward(
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
+    gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
+    tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
+    out, h_n, c_n = _states(*tensors, cell, reverse, gates if keep else None, cells if keep else None)
+    return out, h_n, c_n, gates, cells
+
+
+def _states(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None,
+    cell: str,
+    reverse: bool,
+    gates: Tensor | None,
+    cells: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return states, final state and cell, and write gates and cells into what is there for them."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -80,8 +102,7 @@ def _run_forward(
         h0=(h0, (B, n)),
         c0=(c0, (B, n)),
     )
-    made = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, keep))
-    out, h_n, c_n, gates, cells = made
+    out, h_n, c_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n)), W.new_empty((B, n))
     kernel.run_lstm(
         "lstm_forward",
         kernel.rows(x),
@@ -96,17 +117,16 @@ def _run_forward(
         out,
         h_n,
         c_n,
-        gates if keep else None,
-        cells if keep else None,
+        gates,
+        cells,
     )
-    return out, h_n, c_n, gates, cells
+    return out, h_n, c_n
 
 
-def _output_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], ...]:
+def _kept_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     T, B, n = *x.shape[:2], W.shape[1]
     # The last cell is kept too: a size that is 1 for short sequences would tie a traced graph to such.
-    kept = ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
-    return (T, B, n), (B, n), (B, n), *kept
+    return ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
 
 
 _forward = torch.library.custom_op("eigenloop::fused_lstm", _run_forward, mutates_args=())
@@ -126,8 +146,9 @@ def _forward_fake(
     reverse: bool,
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    out, h_n, c_n, gates, cells = (x.new_empty(shape) for shape in _output_shapes(x, W, keep))
-    return out, h_n, c_n, gates, cells
+    gates, cells = (x.new_empty(shape) for shape in _kept_shapes(x, W, keep))
+    out = x.new_empty((*x.shape[:2], W.shape[1]))
+    return out, h0.new_empty(h0.shape), c0.new_empty(c0.shape), gates, cells
 
 
 def _run_backward(

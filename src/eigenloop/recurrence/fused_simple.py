@@ -54,8 +54,9 @@ def fused_simple(
     """
     tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    run = _fused_simple if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n, _ = run(*tensors, activation, reverse, negative_slope, needs_grad and activation == PAIRS)
+    if not needs_grad and kernel.reachable(*tensors):
+        return _states(*tensors, activation, reverse, negative_slope, None)
+    out, h_n, _ = _fused_simple(*tensors, activation, reverse, negative_slope, needs_grad and activation == PAIRS)
     return out, h_n
 
 
@@ -73,6 +74,26 @@ def _run_forward(
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return states, final state and |z| of the pairs (empty unless it is to be kept)."""
+    moduli = buffers.recycled((*x.shape[:2], W.shape[0] // 2) if keep else (0,), W.dtype)
+    tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
+    out, h_n = _states(*tensors, activation, reverse, negative_slope, moduli if keep else None)
+    return out, h_n, moduli
+
+
+def _states(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+    moduli: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Return states and final state, and write |z| of the pairs into `moduli` if that is there."""
     T, B, m = x.shape
     n = W.shape[0]
     kernel.check(
@@ -85,7 +106,6 @@ def _run_forward(
         h0=(h0, (B, n)),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
-    moduli = buffers.recycled((T, B, n // 2) if keep else (0,), W.dtype)
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
@@ -94,13 +114,13 @@ def _run_forward(
         kernel.packed(input_bias),
         kernel.packed(bias),
         h0.contiguous(),
-        kernel.whole(lengths, x.shape[1]),
+        kernel.whole(lengths, B),
         (activation, reverse, negative_slope),
         out,
         h_n,
-        moduli if keep else None,
+        moduli,
     )
-    return out, h_n, moduli
+    return out, h_n
 
 
 _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, mutates_args=())
