@@ -122,6 +122,10 @@ class Model(nn.Module):
         """Read the outputs off states: V h + c, with `V` of `readout_weight` if it is at hand."""
         return nn.functional.linear(self._real(h), self.readout_weight() if V is None else V, self.readout.bias)
 
+    def read_last(self, state: Any) -> Tensor:
+        """Read the outputs off final states as the layer returns them: (B, output_size)."""
+        return self.read(self._last_of(state))
+
     def readout_weight(self) -> Tensor:
         """Return V as it is multiplied with: quantized if it is to be."""
         V = self.readout.weight

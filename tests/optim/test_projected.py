@@ -142,13 +142,21 @@ def test_along_the_group_before_rmsprop() -> None:
 
 
 def test_a_state_that_was_saved_before_tangent_loads() -> None:
+    """It goes on as the optimizer that wrote it, which knew no tangent."""
     net = network("projunn")
     optimizer = el.optim.ProjUNN(el.optim.param_groups(net, 0.1), 0.1)
-    old = optimizer.state_dict()
+    train_(net, optimizer, 2)
+    twin = copy.deepcopy(net)
+    old = copy.deepcopy(optimizer.state_dict())
     for group in old["param_groups"]:
         del group["tangent"]
-    optimizer.load_state_dict(old)
+    loaded = el.optim.ProjUNN(el.optim.param_groups(twin, 0.1), 0.1, seed=5)
+    loaded.load_state_dict(old)
+    assert [group["tangent"] for group in loaded.param_groups] == [False] * len(loaded.param_groups)
     train_(net, optimizer, 2)
+    train_(twin, loaded, 2)
+    for ours, theirs in zip(net.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
 
 
 def test_several_groups_each_take_their_own_step() -> None:

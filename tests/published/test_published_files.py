@@ -1,12 +1,12 @@
 """RESULTS.md and docs/results.html: complete, escaped, self-contained, the same every time; and the command."""
 
-import html.parser
 import json
 import re
 from pathlib import Path
 
 import made_up
 import pytest
+from html_reader import read
 from made_up import EVIL, record
 
 from eigenloop import experiments
@@ -14,40 +14,6 @@ from eigenloop.cli import main
 from eigenloop.experiments import Experiment
 from eigenloop.published import compare, markdown, page, write
 from eigenloop.published.wording import MISSING
-
-VOID = {"meta", "link", "br"}
-
-
-class Reader(html.parser.HTMLParser):
-    """Collects tags, attributes and texts, and checks that tags are closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stack: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.stack.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.stack.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
-def read(text: str) -> Reader:
-    reader = Reader()
-    reader.feed(text)
-    reader.close()
-    assert reader.stack == []
-    return reader
 
 
 def evil() -> Experiment:

@@ -70,3 +70,22 @@ def test_torchs_own_layers() -> None:
 def test_what_is_no_smaller_is_not_said_to_be() -> None:
     assert "smaller" not in str(size_report(el.Model(el.build("scornn", 3, 8), 2)))
     assert str(size_report(el.Model(el.build("qornn", 1, 170, bits=4), 10))).endswith("5.8 times smaller")
+
+
+class WithAQuantizerOfItsOwn(torch.nn.Module):
+    """Somebody else's module with an attribute of the same name."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.quantizer = "of somebody else"
+        self.linear = torch.nn.Linear(3, 2)
+        self.rnn = el.RNN(3, 8, nonlinearity="tanh")
+
+
+def test_modules_of_others_are_left_alone() -> None:
+    module = quantize_(WithAQuantizerOfItsOwn(), 4)
+    assert module.quantizer == "of somebody else"
+    assert module.rnn.quantizer == Quantizer(4)
+    widths = {part.name: part.bits for part in size_report(module).parts}
+    assert widths["linear.weight"] == 32
+    assert widths["rnn.weight_ih_l0"] == widths["rnn.recurrent_l0"] == 4

@@ -293,3 +293,15 @@ def test_no_steps_at_all(gates: int, reverse: bool) -> None:
         grads = torch.autograd.grad(h_n.sum() + out.sum(), [values["h0"], values["W"]])
         assert torch.equal(grads[0], torch.ones(3, 4, dtype=torch.float64))
         assert not grads[1].any()
+
+
+@pytest.mark.parametrize(("name", "gates"), [("simple", 1), ("gated", 3), ("lstm", 4)])
+def test_the_former_name_of_the_input_works(name: str, gates: int) -> None:
+    run = getattr(recurrence, name)
+    p, W, zeros = torch.randn(5, 2, gates * 4), torch.randn(gates * 4, 4), torch.zeros(2, 4)
+    others = {"simple": {}, "gated": {"recurrent_bias": None}, "lstm": {"c0": zeros}}[name]
+    given = {"W": W, "bias": None, "h0": zeros, **others}
+    with pytest.warns(FutureWarning, match="projected= is called x= now"):
+        out = run(projected=p, **given)[0]
+    assert torch.equal(out, run(p, **given)[0])
+    assert torch.equal(out, run(x=p, **given)[0])

@@ -1,6 +1,5 @@
 """The page as text: one file, escaped, valid JSON, written at once or not at all."""
 
-import html.parser
 import json
 import re
 from pathlib import Path
@@ -8,50 +7,18 @@ from pathlib import Path
 import pytest
 import synthetic_runs as synthetic
 import yaml
+from html_reader import Reader, read
 
 from eigenloop import report
 from eigenloop.training import RunError
 
 EVIL = "</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}"
-VOID = {"meta", "link", "img", "input", "br", "hr"}
-
-
-class Reader(html.parser.HTMLParser):
-    """Collects tags, attributes, texts and data blocks, and checks that tags are closed in order."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.stack: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: list[str] = []
-        self.blocks: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.stack.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag != "p" or self.stack[-1] == "p":
-            assert self.stack.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.stack and self.stack[-1] == "script" and self.tags[-1][1].get("type") == "application/json":
-            self.blocks.append(data)
-        else:
-            self.texts.append(data)
 
 
 def page(*folders: Path) -> tuple[str, Reader]:
     out = report.write(folders, folders[0].parent / "report.html")
-    text, reader = out.read_text(encoding="utf-8"), Reader()
-    reader.feed(text)
-    reader.close()
-    assert reader.stack == []
-    return text, reader
+    text = out.read_text(encoding="utf-8")
+    return text, read(text)
 
 
 def standard(folder: Path) -> list[Path]:

@@ -150,7 +150,12 @@ def test_baseline_is_the_commonest_digit_in_training(folder: Path) -> None:
 @pytest.mark.parametrize("below", ["mnist", "MNIST/raw", "."])
 def test_folders(tmp_path: Path, below: str, packed: bool) -> None:
     write_all(tmp_path / "data" / below, mnist_files(12, 3), packed)
-    SequentialMNIST(data_dir=tmp_path / "data", verify=False).prepare()
+    task = SequentialMNIST(data_dir=tmp_path / "data", verify=False)
+    task.prepare()
+    (test,) = task.evaluation("test", 3)
+    images, labels = digits(3, 2)
+    assert test.targets.tolist() == labels.tolist()
+    assert (255 * test.inputs[..., 0]).round().T.tolist() == images.reshape(3, 784).tolist()
 
 
 def test_nothing_is_read_before_it_is_wanted(tmp_path: Path) -> None:

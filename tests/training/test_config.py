@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +34,13 @@ def test_every_pair_has_settings_and_survives_yaml(task: str, model: str) -> Non
 @pytest.mark.parametrize("task", SYNTHETIC)
 @pytest.mark.parametrize("model", NAMES)
 def test_every_pair_makes_a_network(task: str, model: str) -> None:
-    build_network(make_config({"task": {"name": task}, "model": {"name": model, "hidden_size": 8}}))
+    config = make_config({"task": {"name": task}, "model": {"name": model, "hidden_size": 8}})
+    net = build_network(config)
+    y, _ = net(config.task.train_batch(0, 2, 0).inputs[:5])
+    sequences = (2,) if config.task.last else (5, 2)
+    assert y.shape == (*sequences, config.task.output_size)
+    assert torch.isfinite(y).all()
+    assert net.rnn.recurrent_matrix().shape == (8, 8)
 
 
 def test_sizes_of_one_network_go_together() -> None:

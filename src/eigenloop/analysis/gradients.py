@@ -29,7 +29,7 @@ from eigenloop.matrices import cached
 from eigenloop.readout import Model
 from eigenloop.tasks import Task
 from eigenloop.training import ConfigError, load_run
-from eigenloop.training.evaluation import inputs_for
+from eigenloop.training.forward import inputs_for
 
 #: Steps shown unless told, which take seconds; and how many of them, at most, in a file.
 SHOWN, WRITTEN = 200, 60

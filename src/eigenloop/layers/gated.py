@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -20,8 +20,6 @@ class Gates(nn.Module):
         super().__init__()
         for name, matrix in matrices.items():
             self.add_module(name, matrix)
-        self._holding = False
-        self._held: tuple[list[Tensor], Tensor] | None = None
 
     def values(self) -> list[Matrix]:
         """Return the matrices in the order in which they are stacked."""
@@ -29,21 +27,7 @@ class Gates(nn.Module):
 
     def forward(self) -> Tensor:
         """Build the matrices and stack them as torch does: (gates * n, n)."""
-        built = [matrix() for matrix in self.values()]
-        if self._held is not None and all(now is then for now, then in zip(built, self._held[0], strict=True)):
-            return self._held[1]
-        stacked = torch.cat(built)
-        self._held = (built, stacked) if self._holding and not stacked.requires_grad else None
-        return stacked
-
-    def _hold_(self, holding: bool) -> None:
-        """Begin or end keeping the stacked matrix for as long as its parts stay the same (`eigenloop.cached`)."""
-        self._holding = holding
-        self._held = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # As in Matrix: a copy or a file starts outside of `eigenloop.cached`.
-        return {**self.__dict__, "_holding": False, "_held": None}
+        return torch.cat([matrix() for matrix in self.values()])
 
 
 class GatedLayer(RecurrentLayer):

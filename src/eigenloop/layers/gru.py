@@ -10,6 +10,7 @@ from torch import Tensor
 from eigenloop import recurrence
 from eigenloop.layers import options
 from eigenloop.layers.base import Carried
+from eigenloop.layers.cells import CellWeights
 from eigenloop.layers.gated import GatedLayer
 from eigenloop.quantization import Quantizer
 from eigenloop.quantization.in_layer import made_quantizer
@@ -109,14 +110,13 @@ class GRU(GatedLayer):
         return f"gated recurrence, update={self.update!r}"
 
     def _run(
-        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+        self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
     ) -> tuple[Tensor, Carried]:
-        additive, threshold, recurrent_bias = self._biases(cell)
         out, h_n = recurrence.gated(
             x,
-            self._weight_hh(cell),
-            threshold,
-            recurrent_bias,
+            weights.W,
+            weights.bias,
+            weights.recurrent_bias,
             state[0],
             lengths,
             self.candidate,
@@ -124,19 +124,22 @@ class GRU(GatedLayer):
             self.update,
             reverse,
             negative_slope=self.negative_slope,
-            input_weight=self._input_weight(cell),
-            input_bias=additive,
+            input_weight=weights.input_weight,
+            input_bias=weights.input_bias,
         )
         return out, (h_n,)
 
+    def _cell_weights(self, cell: str) -> CellWeights:
+        return CellWeights(self._input_weight(cell), self._weight_hh(cell), *self._biases(cell))
+
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Return what is added to U x (of all gates or the first two), modReLU's threshold, and torch's b_hn."""
+        """Return what is added to U x (of all gates or the first two), modReLU's b, and torch's b_hn."""
         if not self.bias:
             return None, None, None
         if self.candidate == "modrelu":
-            bias = getattr(self, f"bias{cell}")
-            gates, threshold = bias.split([2 * len(bias) // 3, len(bias) // 3])
-            return gates, threshold, None
+            stacked = getattr(self, f"bias{cell}")
+            input_bias, bias = stacked.split([2 * len(stacked) // 3, len(stacked) // 3])
+            return input_bias, bias, None
         bias_ih, bias_hh = getattr(self, f"bias_ih{cell}"), getattr(self, f"bias_hh{cell}")
         if self.reset == "before":
             return bias_ih + bias_hh, None, None

@@ -10,6 +10,7 @@ from torch import Tensor
 from eigenloop import recurrence
 from eigenloop.layers import options
 from eigenloop.layers.base import Carried
+from eigenloop.layers.cells import CellWeights
 from eigenloop.layers.gated import GatedLayer
 from eigenloop.quantization import Quantizer
 from eigenloop.quantization.in_layer import made_quantizer
@@ -107,32 +108,34 @@ class LSTM(GatedLayer):
         return "lstm recurrence"
 
     def _run(
-        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+        self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
     ) -> tuple[Tensor, Carried]:
         h0, c0 = state
-        additive, threshold = self._biases(cell)
         out, h_n, c_n = recurrence.lstm(
             x,
-            self._weight_hh(cell),
-            threshold,
+            weights.W,
+            weights.bias,
             h0,
             c0,
             lengths,
             self.cell,
             reverse,
-            input_weight=self._input_weight(cell),
-            input_bias=additive,
+            input_weight=weights.input_weight,
+            input_bias=weights.input_bias,
         )
         return out, (h_n, c_n)
 
+    def _cell_weights(self, cell: str) -> CellWeights:
+        return CellWeights(self._input_weight(cell), self._weight_hh(cell), *self._biases(cell))
+
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None]:
-        """Return what is added to U x of the four gates, and modReLU's threshold."""
+        """Return what is added to U x of the four gates, and modReLU's b."""
         if not self.bias:
             return None, None
         if self.cell == "tanh":
             return getattr(self, f"bias_ih{cell}") + getattr(self, f"bias_hh{cell}"), None
-        i, f, threshold, o = getattr(self, f"bias{cell}").chunk(4)
-        return torch.cat((i, f, torch.zeros_like(threshold), o)), threshold
+        i, f, bias, o = getattr(self, f"bias{cell}").chunk(4)
+        return torch.cat((i, f, torch.zeros_like(bias), o)), bias
 
     def recurrent_matrix(self, layer: int = 0, reverse: bool = False, gate: str = "cell") -> Tensor:
         """Build the dense recurrent matrix of one gate of one layer and direction: (n, n)."""

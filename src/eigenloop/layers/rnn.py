@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from eigenloop import dtypes, recurrence
 from eigenloop.layers import options
 from eigenloop.layers.base import Carried, RecurrentLayer
+from eigenloop.layers.cells import CellWeights
 from eigenloop.matrices import Matrix
 from eigenloop.quantization import Quantizer
 from eigenloop.quantization.in_layer import made_quantizer
@@ -106,16 +107,16 @@ class RNN(RecurrentLayer):
         real: torch.dtype,
         state: torch.dtype,
     ) -> None:
-        threshold = self.nonlinearity == "modrelu"
+        modrelu = self.nonlinearity == "modrelu"
         shapes: dict[str, tuple[tuple[int, ...], torch.dtype]] = {}
         if self.input_weight == "trained":
             shapes[f"weight_ih{cell}"] = ((n, m), state)
         elif m != n:
             raise ValueError(f'input_weight="identity" needs as many inputs as units in every layer, got {m} and {n}')
-        if (self.bias and not threshold) or self.input_bias:
+        if (self.bias and not modrelu) or self.input_bias:
             shapes[f"bias_ih{cell}"] = ((n,), state)
         if self.bias:
-            shapes[f"bias{cell}" if threshold else f"bias_hh{cell}"] = ((n,), real if threshold else state)
+            shapes[f"bias{cell}" if modrelu else f"bias_hh{cell}"] = ((n,), real if modrelu else state)
         if self.train_initial_state:
             shapes[f"h0{cell}"] = ((n,), state)
         self._add_parameters(device, shapes)
@@ -136,25 +137,29 @@ class RNN(RecurrentLayer):
         return "simple recurrence" + ", complex state" * self.state_dtype.is_complex
 
     def _run(
-        self, cell: str, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
+        self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
     ) -> tuple[Tensor, Carried]:
-        threshold = self.nonlinearity == "modrelu"
-        additive = getattr(self, f"bias_ih{cell}") if self.input_bias or (self.bias and not threshold) else None
-        if self.bias and not threshold:
-            additive = additive + getattr(self, f"bias_hh{cell}")
         out, h_n = recurrence.simple(
             x,
-            self._weight_hh(cell),
-            getattr(self, f"bias{cell}") if self.bias and threshold else None,
+            weights.W,
+            weights.bias,
             state[0],
             lengths,
             self.nonlinearity,
             reverse,
             negative_slope=self.negative_slope,
-            input_weight=self._input_weight(cell),
-            input_bias=additive,
+            input_weight=weights.input_weight,
+            input_bias=weights.input_bias,
         )
         return out, (h_n,)
+
+    def _cell_weights(self, cell: str) -> CellWeights:
+        modrelu = self.nonlinearity == "modrelu"
+        input_bias = getattr(self, f"bias_ih{cell}") if self.input_bias or (self.bias and not modrelu) else None
+        if self.bias and not modrelu:
+            input_bias = input_bias + getattr(self, f"bias_hh{cell}")
+        bias = getattr(self, f"bias{cell}") if self.bias and modrelu else None
+        return CellWeights(self._input_weight(cell), self._weight_hh(cell), input_bias, bias)
 
     def _input_weight(self, cell: str) -> Tensor | None:
         return self._quantized_inputs(getattr(self, f"weight_ih{cell}")) if self.input_weight == "trained" else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -14,8 +14,7 @@ from eigenloop.recurrence.time import valid_steps
 Lengths = Tensor | Sequence[int]
 
 
-@dataclass(frozen=True)
-class Batch:
+class Batch(NamedTuple):
     """An input as the recurrence wants it, and how to give the output the shape of the input.
 
     Attributes:
@@ -39,21 +38,34 @@ def arrange(x: Tensor | PackedSequence, lengths: Lengths | None, batch_first: bo
         return _unpack(x)
     if not isinstance(x, Tensor):
         raise TypeError(f"{name} takes a tensor or a PackedSequence, got {type(x).__name__}")
-    if x.dim() not in (2, 3):
-        raise ValueError(f"{name} takes a 2-D (single sequence) or 3-D (batch) input, got {x.dim()}-D")
-    if x.shape[1 if batch_first and x.dim() == 3 else 0] == 0:
+    dimensions = x.dim()
+    if dimensions not in (2, 3):
+        raise ValueError(f"{name} takes a 2-D (single sequence) or 3-D (batch) input, got {dimensions}-D")
+    if x.shape[1 if batch_first and dimensions == 3 else 0] == 0:
         raise RuntimeError(f"{name} needs at least one time step, got an input of length 0")
-    if x.dim() == 2:
+    if dimensions == 2:
         if lengths is not None:
             raise ValueError("lengths= is for a batch: cut a single sequence to its length instead")
-        return Batch(x.unsqueeze(1), None, False, lambda out: out.squeeze(1))
+        return Batch(x.unsqueeze(1), None, False, _without_batch)
     if batch_first:
         x = x.transpose(0, 1)
     checked = None if lengths is None else _check_lengths(lengths, x)
     if checked is not None:
         # Zeros in the padding: whatever stands there, NaN included, would reach the gradient of U.
         x = torch.where(valid_steps(checked, len(x)), x, 0)
-    return Batch(x, checked, True, (lambda out: out.transpose(0, 1)) if batch_first else (lambda out: out))
+    return Batch(x, checked, True, _batch_first if batch_first else _as_it_is)
+
+
+def _as_it_is(out: Tensor) -> Tensor:
+    return out
+
+
+def _batch_first(out: Tensor) -> Tensor:
+    return out.transpose(0, 1)
+
+
+def _without_batch(out: Tensor) -> Tensor:
+    return out.squeeze(1)
 
 
 def _check_lengths(lengths: Lengths, x: Tensor) -> Tensor:

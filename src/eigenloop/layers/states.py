@@ -12,7 +12,7 @@ State = Tensor | Sequence[Tensor]
 
 def split_state(
     hx: State, sizes: Sequence[int], directions: int, uniform: bool, batch: int, batched: bool
-) -> list[Tensor]:
+) -> Sequence[Tensor]:
     """Check a given state and cut it into one (B, n) tensor for each layer and direction.
 
     Args:
@@ -33,14 +33,16 @@ def split_state(
     return [part for h, n in zip(hx, sizes, strict=True) for part in _cut(h, directions, batch, n, batched)]
 
 
-def _cut(h: Tensor, parts: int, batch: int, n: int, batched: bool) -> list[Tensor]:
+def _cut(h: Tensor, parts: int, batch: int, n: int, batched: bool) -> Sequence[Tensor]:
     wanted = (parts, batch, n) if batched else (parts, n)
-    if h.dim() != len(wanted):
-        kind = "a batch" if batched else "a single sequence"
-        raise RuntimeError(f"for {kind} the initial state has {len(wanted)} dimensions {wanted}, got {h.dim()}")
-    if tuple(h.shape) != wanted:
+    if h.shape != wanted:
+        if h.dim() != len(wanted):
+            kind = "a batch" if batched else "a single sequence"
+            raise RuntimeError(f"for {kind} the initial state has {len(wanted)} dimensions {wanted}, got {h.dim()}")
         raise RuntimeError(f"the initial state must have shape {wanted}, got {tuple(h.shape)}")
-    return list(h if batched else h.unsqueeze(1))
+    if not batched:
+        h = h.unsqueeze(1)
+    return (h.squeeze(0),) if parts == 1 else h.unbind()
 
 
 def join_state(parts: Sequence[Tensor], directions: int, uniform: bool, batched: bool) -> Tensor | tuple[Tensor, ...]:

@@ -75,7 +75,9 @@ class Stream:
     def _run(self) -> tuple[Tensor, list[Carried]]:
         """Make one step the long way; its tensors are what the recorded calls read and write."""
         out, finals = self._x, []
-        for (_, _, cell), state in zip(self._layer._cells(), self._states, strict=True):
+        held = self._layer._held_weights()
+        weights = self._layer._built_weights() if held is None else held.weights
+        for cell, state in zip(weights, self._states, strict=True):
             out, final = self._layer._run(cell, out, state, None, False)
             finals.append(final)
         return out, finals

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar
 
@@ -13,9 +13,11 @@ from torch import Tensor, nn
 
 from eigenloop import dtypes
 from eigenloop.matrices.errors import NotFiniteError
+from eigenloop.matrices.snapshot import Snapshot
 
 M = TypeVar("M", bound="Matrix")
 
+_AS_IT_IS = nullcontext()
 #: The distance from its set that `assign_` takes for rounding; trained float32 weights have up to 1e-5.
 TOLERANCE = 1e-4
 
@@ -36,7 +38,7 @@ class Matrix(nn.Module, ABC):
     #: The parameter whose dtype and device are W's.
     _anchor: str
 
-    _held: tuple[list[_Place], Tensor] | None = None
+    _held: tuple[Snapshot, Tensor] | None = None
     _holding: bool = False
 
     def __init__(self, n: int) -> None:
@@ -128,14 +130,13 @@ class Matrix(nn.Module, ABC):
     def _held_or_built(self) -> Tensor:
         """Return the held W unless it is out of date: a tensor changed, or the caller needs a graph it lacks."""
         if self._held is not None:
-            places, W = self._held
-            same = all(place.unchanged() for place in places)
-            needs_graph = torch.is_grad_enabled() and any(place.tensor.requires_grad for place in places)
+            snapshot, W = self._held
+            needs_graph = torch.is_grad_enabled() and snapshot.requires_grad()
             usable = torch.is_inference_mode_enabled() or not W.is_inference()
-            if same and usable and (W.requires_grad or not needs_graph):
+            if snapshot.unchanged() and usable and (W.requires_grad or not needs_graph):
                 return W
         W = self._build().contiguous()  # some maps deliver it by columns, and every step would copy it
-        self._held = (_places(self), W)
+        self._held = (Snapshot(self), W)
         if W.requires_grad:
             W.register_hook(_releasing(self))
         return W
@@ -201,42 +202,11 @@ def made_by(factory: Any, name: str, n: int) -> Matrix:
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:
     """Switch autocast off, where it is on."""
     on = device.type != "meta" and torch.is_autocast_enabled(device.type)
-    return torch.autocast(device.type, enabled=False) if on else nullcontext()
+    return torch.autocast(device.type, enabled=False) if on else _AS_IT_IS
 
 
 def _is_integer(dtype: torch.dtype) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex)
-
-
-class _Place:
-    """Where a tensor of a module stands, and in which state it was; asked before every use of a held W."""
-
-    def __init__(self, table: Mapping[str, Tensor | None], name: str, tensor: Tensor) -> None:
-        self.table, self.name, self.tensor = table, name, tensor
-        self.address, self.version = tensor.data_ptr(), self._version()
-
-    def _version(self) -> int:
-        """Return torch's count of changes, which inference tensors do not have."""
-        return -1 if self.tensor.is_inference() else self.tensor._version
-
-    def unchanged(self) -> bool:
-        tensor = self.tensor
-        return (
-            self.table.get(self.name) is tensor
-            and tensor.data_ptr() == self.address
-            and self._version() == self.version
-        )
-
-
-def _places(module: nn.Module) -> list[_Place]:
-    """Return the places of all parameters and buffers, those of submodules included."""
-    return [
-        _Place(table, name, tensor)
-        for owner in module.modules()
-        for table in (owner._parameters, owner._buffers)
-        for name, tensor in table.items()
-        if tensor is not None
-    ]
 
 
 def _releasing(matrix: Matrix) -> Callable[[Tensor], None]:

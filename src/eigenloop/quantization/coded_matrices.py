@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenloop.quantization.in_layer import Quantizer
+from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.quantizer import codes
 from eigenloop.quantization.size import gates_of
 
@@ -56,9 +57,8 @@ def network_codes(network: nn.Module) -> dict[str, Codes]:
     found: dict[str, Codes] = {}
     for name, module in network.named_modules():
         prefix = f"{name}." if name else ""
-        quantizer = getattr(module, "quantizer", None)
-        if isinstance(quantizer, Quantizer):
-            found |= {prefix + key: value for key, value in _layer(module, quantizer).items()}
+        if isinstance(module, QuantizableLayer) and module.quantizer is not None:
+            found |= {prefix + key: value for key, value in _layer(module, module.quantizer).items()}
         bits = getattr(module, "readout_bits", None)
         if bits is not None:
             weight = module.readout.weight

@@ -7,6 +7,7 @@ from typing import TypeVar
 from torch import nn
 
 from eigenloop.quantization.in_layer import Quantizer, made_quantizer
+from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.quantizer import checked_bits
 
 M = TypeVar("M", bound=nn.Module)
@@ -31,7 +32,7 @@ def quantize_(
     True
     """
     quantizer = made_quantizer(bits, around_identity)
-    layers = [module for module in network.modules() if hasattr(module, "quantizer")]
+    layers = [module for module in network.modules() if isinstance(module, QuantizableLayer)]
     if not layers:
         raise ValueError(f"{type(network).__name__} has no recurrent layer of eigenloop to quantize")
     for layer in layers:
@@ -43,7 +44,7 @@ def quantize_(
         if not readouts:
             raise ValueError("readout_bits is for an eigenloop.Model, and this is a layer without a read-out")
     for layer in layers:
-        layer.quantizer = quantizer  # type: ignore[assignment]
+        layer.quantizer = quantizer
     for model in readouts:
         model.readout_bits = readout_bits  # type: ignore[assignment]
     return network

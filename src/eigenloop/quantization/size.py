@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenloop.quantization.in_layer import Quantizer
+from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.quantizer import checked_bits
 
 #: A float32, and so a step of the quantizer.
@@ -107,7 +108,7 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
     readout_bits = readout_bits if readout_bits is not None else getattr(network, "readout_bits", None)
     for name, module in network.named_modules():
         prefix = f"{name}." if name else ""
-        if hasattr(module, "quantizer"):
+        if isinstance(module, QuantizableLayer):
             yield from _layer(module, prefix, bits)
             counted |= {id(parameter) for parameter in module.parameters()}
         for key, parameter in module.named_parameters(recurse=False):
@@ -118,10 +119,9 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             yield _part(prefix + key, parameter, readout_bits if is_read else None)
 
 
-def _layer(layer: nn.Module, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:
+def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:
     """Count a recurrent layer: its own parameters, and the dense W in place of what it is built from."""
     quantizer = bits if isinstance(bits, Quantizer) else layer.quantizer if bits is None else Quantizer(bits)
-    assert quantizer is None or isinstance(quantizer, Quantizer)
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
     cells = {name: gates_of(child) for name, child in layer.named_children()}
     for name, parameter in layer.named_parameters(recurse=False):

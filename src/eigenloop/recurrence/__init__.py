@@ -1,4 +1,8 @@
-"""What happens over time. A recurrence takes the input already multiplied and knows nothing of constraints."""
+"""What happens over time. A recurrence knows nothing of constraints.
+
+It takes the input x together with its weight U, or, where no `input_weight` is given, the input already multiplied. Two
+vectors go with every recurrence: `input_bias` is added to U x, and `bias` belongs to the activation (modReLU's b).
+"""
 
 from __future__ import annotations
 

@@ -19,14 +19,14 @@ def fused_complex(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     activation: str,
     reverse: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Run the recurrence in the kernel; arguments as those of `fused_simple`, complex but for the threshold.
+    """Run the recurrence in the kernel; arguments as those of `fused_simple`, complex but for the bias.
 
     An input or weight that is real counts as complex.
     """
@@ -34,8 +34,8 @@ def fused_complex(
         _pairs(x, W.dtype),
         None if input_weight is None else blocks(input_weight.to(W.dtype)),
         blocks(W),
-        None if shift is None else _pairs(shift, W.dtype),
-        None if threshold is None else threshold.to(dtypes.real(W.dtype)),
+        None if input_bias is None else _pairs(input_bias, W.dtype),
+        None if bias is None else bias.to(dtypes.real(W.dtype)),
         _pairs(h0, W.dtype),
         lengths,
         PAIRS if activation == "modrelu" else activation,

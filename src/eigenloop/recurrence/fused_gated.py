@@ -21,9 +21,9 @@ def fused_gated(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
-    inner: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     candidate: str,
@@ -38,9 +38,9 @@ def fused_gated(
         x: (T, B, m), or U x itself, (T, B, 3n), where `input_weight` is None.
         input_weight: U, (3n, m), in the order reset, update, candidate; or None.
         W: (3n, n).
-        shift: added to the three arguments, or to the two gates' only: (3n,), (2n,) or None.
-        threshold: modReLU's b: (n,), None for every other candidate.
-        inner: b inside the reset product: (n,) or None.
+        input_bias: added to the three arguments, or to the two gates' only: (3n,), (2n,) or None.
+        bias: modReLU's b: (n,), None for every other candidate.
+        recurrent_bias: b inside the reset product: (n,) or None.
         h0: (B, n).
         lengths: (B,) int64 or None.
         candidate: a key of `ACTIVATIONS`.
@@ -52,11 +52,12 @@ def fused_gated(
     Returns:
         The states (T, B, n) and the final state (B, n).
     """
-    tensors = (x, input_weight, W, shift, threshold, inner, h0, lengths)
+    tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
     options = (candidate, reset, update, reverse, negative_slope)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    run = _fused_gated if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n, _ = run(*tensors, *options, needs_grad)
+    if not needs_grad and kernel.reachable(*tensors):
+        return _states(*tensors, *options, None)
+    out, h_n, _ = _fused_gated(*tensors, *options, needs_grad)
     return out, h_n
 
 
@@ -64,9 +65,9 @@ def _run_forward(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
-    inner: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     candidate: str,
@@ -77,6 +78,30 @@ def _run_forward(
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
+    gates = buffers.recycled(_gates_shape(x, W, reset, keep_gates), W.dtype)
+    tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
+    options = (candidate, reset, update, reverse, negative_slope)
+    out, h_n = _states(*tensors, *options, gates if keep_gates else None)
+    return out, h_n, gates
+
+
+def _states(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    candidate: str,
+    reset: str,
+    update: str,
+    reverse: bool,
+    negative_slope: float,
+    gates: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Return the states and the final state, and write the gates of all steps into `gates` if that is there."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -84,36 +109,35 @@ def _run_forward(
         W=(W, (3 * n, n)),
         x=(x, (T, B, 3 * n if input_weight is None else m)),
         input_weight=(input_weight, (3 * n, m)),
-        input_bias=(shift, (3 * n if shift is None or shift.shape[0] != 2 * n else 2 * n,)),
-        bias=(threshold, (n,)),
-        recurrent_bias=(inner, (n,)),
+        input_bias=(input_bias, (3 * n if input_bias is None or input_bias.shape[0] != 2 * n else 2 * n,)),
+        bias=(bias, (n,)),
+        recurrent_bias=(recurrent_bias, (n,)),
         h0=(h0, (B, n)),
     )
-    out, h_n, gates = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, reset, keep_gates))
+    out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
     kernel.run_gated(
         "gated_forward",
         kernel.rows(x),
         kernel.packed(input_weight),
         W.contiguous(),
-        kernel.packed(shift),
-        kernel.packed(threshold),
-        kernel.packed(inner),
+        kernel.packed(input_bias),
+        kernel.packed(bias),
+        kernel.packed(recurrent_bias),
         h0.contiguous(),
-        kernel.whole(lengths, x.shape[1]),
+        kernel.whole(lengths, B),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
-        0 if shift is None else shift.shape[0] // W.shape[1],
+        0 if input_bias is None else input_bias.shape[0] // n,
         out,
         h_n,
-        gates if keep_gates else None,
+        gates,
     )
-    return out, h_n, gates
+    return out, h_n
 
 
-def _output_shapes(x: Tensor, W: Tensor, reset: str, keep_gates: bool) -> tuple[tuple[int, ...], ...]:
-    T, B, n = *x.shape[:2], W.shape[1]
-    return (T, B, n), (B, n), (T, B, (3 if reset == "before" else 4) * n) if keep_gates else (0,)
+def _gates_shape(x: Tensor, W: Tensor, reset: str, keep_gates: bool) -> tuple[int, ...]:
+    return (*x.shape[:2], (3 if reset == "before" else 4) * W.shape[1]) if keep_gates else (0,)
 
 
 _forward = torch.library.custom_op("eigenloop::fused_gated", _run_forward, mutates_args=())
@@ -124,9 +148,9 @@ def _forward_fake(
     x: Tensor,
     input_weight: Any,
     W: Tensor,
-    shift: Any,
-    threshold: Any,
-    inner: Any,
+    input_bias: Any,
+    bias: Any,
+    recurrent_bias: Any,
     h0: Tensor,
     lengths: Any,
     candidate: str,
@@ -136,8 +160,8 @@ def _forward_fake(
     negative_slope: float,
     keep_gates: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    out, h_n, gates = (x.new_empty(shape) for shape in _output_shapes(x, W, reset, keep_gates))
-    return out, h_n, gates
+    out, gates = x.new_empty((*x.shape[:2], W.shape[1])), x.new_empty(_gates_shape(x, W, reset, keep_gates))
+    return out, h0.new_empty(h0.shape), gates
 
 
 def _run_backward(
@@ -148,7 +172,7 @@ def _run_backward(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    threshold: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     candidate: str,
@@ -156,25 +180,25 @@ def _run_backward(
     update: str,
     reverse: bool,
     negative_slope: float,
-    shift_gates: int,
+    biased_gates: int,
     wanted: list[bool],
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, shift, threshold, inner and h0; an empty tensor for one that is not wanted."""
-    grads = _empty_grads(x, input_weight, W, h0, shift_gates, wanted)
+    """Return the gradients of x, U, W, the three biases and h0; an empty tensor for one that is not wanted."""
+    grads = _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
     kernel.run_gated(
         "gated_backward",
         kernel.rows(x),
         kernel.packed(input_weight),
         W.contiguous(),
         None,
-        kernel.packed(threshold),
+        kernel.packed(bias),
         None,
         h0.contiguous(),
         kernel.whole(lengths, x.shape[1]),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
-        shift_gates,
+        biased_gates,
         out,
         None,
         gates,
@@ -186,10 +210,10 @@ def _run_backward(
 
 
 def _empty_grads(
-    x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, shift_gates: int, wanted: list[bool]
+    x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, biased_gates: int, wanted: list[bool]
 ) -> list[Tensor]:
     n = W.shape[1]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (shift_gates * n,), (n,), (n,), h0.shape)
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (biased_gates * n,), (n,), (n,), h0.shape)
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -205,7 +229,7 @@ def _backward_fake(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    threshold: Any,
+    bias: Any,
     h0: Tensor,
     lengths: Any,
     candidate: str,
@@ -213,10 +237,10 @@ def _backward_fake(
     update: str,
     reverse: bool,
     negative_slope: float,
-    shift_gates: int,
+    biased_gates: int,
     wanted: list[bool],
 ) -> list[Tensor]:
-    return _empty_grads(x, input_weight, W, h0, shift_gates, wanted)
+    return _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
@@ -236,9 +260,9 @@ def _pull_back(
     saved, gates, *tensors = ctx.saved_tensors
     inputs: tuple[Any, ...] = (*tensors, *options, False)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
-    x, U, W, shift, threshold, _, h0, lengths = tensors
-    shift_gates = 0 if shift is None else shift.shape[0] // W.shape[1]
-    grads = run_backward(grad_out, grad_h_n, out, gates, x, U, W, threshold, h0, lengths, *options, shift_gates, wanted)
+    x, U, W, input_bias, bias, _, h0, lengths = tensors
+    biased_gates = 0 if input_bias is None else input_bias.shape[0] // W.shape[1]
+    grads = run_backward(grad_out, grad_h_n, out, gates, x, U, W, bias, h0, lengths, *options, biased_gates, wanted)
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 7)
 
 

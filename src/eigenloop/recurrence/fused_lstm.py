@@ -22,8 +22,8 @@ def fused_lstm(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     c0: Tensor,
     lengths: Tensor | None,
@@ -36,8 +36,8 @@ def fused_lstm(
         x: (T, B, m), or U x itself, (T, B, 4n), where `input_weight` is None.
         input_weight: U, (4n, m), in the order input, forget, cell, output; or None.
         W: (4n, n).
-        shift: added to the four arguments: (4n,) or None.
-        threshold: modReLU's b: (n,), None for every other activation.
+        input_bias: added to the four arguments: (4n,) or None.
+        bias: modReLU's b: (n,), None for every other activation.
         h0: (B, n).
         c0: (B, n).
         lengths: (B,) int64 or None.
@@ -47,10 +47,11 @@ def fused_lstm(
     Returns:
         The states (T, B, n), the final state (B, n) and the final cell (B, n).
     """
-    tensors = (x, input_weight, W, shift, threshold, h0, c0, lengths)
+    tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    run = _fused_lstm if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n, c_n, _, _ = run(*tensors, cell, reverse, needs_grad)
+    if not needs_grad and kernel.reachable(*tensors):
+        return _states(*tensors, cell, reverse, None, None)
+    out, h_n, c_n, _, _ = _fused_lstm(*tensors, cell, reverse, needs_grad)
     return out, h_n, c_n
 
 
@@ -58,8 +59,8 @@ def _run_forward(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     c0: Tensor,
     lengths: Tensor | None,
@@ -68,6 +69,27 @@ def _run_forward(
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
+    gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
+    tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
+    out, h_n, c_n = _states(*tensors, cell, reverse, gates if keep else None, cells if keep else None)
+    return out, h_n, c_n, gates, cells
+
+
+def _states(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None,
+    cell: str,
+    reverse: bool,
+    gates: Tensor | None,
+    cells: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return states, final state and cell, and write gates and cells into what is there for them."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -75,20 +97,19 @@ def _run_forward(
         W=(W, (4 * n, n)),
         x=(x, (T, B, 4 * n if input_weight is None else m)),
         input_weight=(input_weight, (4 * n, m)),
-        input_bias=(shift, (4 * n,)),
-        bias=(threshold, (n,)),
+        input_bias=(input_bias, (4 * n,)),
+        bias=(bias, (n,)),
         h0=(h0, (B, n)),
         c0=(c0, (B, n)),
     )
-    made = (buffers.recycled(shape, W.dtype) for shape in _output_shapes(x, W, keep))
-    out, h_n, c_n, gates, cells = made
+    out, h_n, c_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n)), W.new_empty((B, n))
     kernel.run_lstm(
         "lstm_forward",
         kernel.rows(x),
         kernel.packed(input_weight),
         W.contiguous(),
-        kernel.packed(shift),
-        kernel.packed(threshold),
+        kernel.packed(input_bias),
+        kernel.packed(bias),
         h0.contiguous(),
         c0.contiguous(),
         kernel.whole(lengths, B),
@@ -96,17 +117,16 @@ def _run_forward(
         out,
         h_n,
         c_n,
-        gates if keep else None,
-        cells if keep else None,
+        gates,
+        cells,
     )
-    return out, h_n, c_n, gates, cells
+    return out, h_n, c_n
 
 
-def _output_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], ...]:
+def _kept_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     T, B, n = *x.shape[:2], W.shape[1]
     # The last cell is kept too: a size that is 1 for short sequences would tie a traced graph to such.
-    kept = ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
-    return (T, B, n), (B, n), (B, n), *kept
+    return ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
 
 
 _forward = torch.library.custom_op("eigenloop::fused_lstm", _run_forward, mutates_args=())
@@ -117,8 +137,8 @@ def _forward_fake(
     x: Tensor,
     input_weight: Any,
     W: Tensor,
-    shift: Any,
-    threshold: Any,
+    input_bias: Any,
+    bias: Any,
     h0: Tensor,
     c0: Tensor,
     lengths: Any,
@@ -126,8 +146,9 @@ def _forward_fake(
     reverse: bool,
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    out, h_n, c_n, gates, cells = (x.new_empty(shape) for shape in _output_shapes(x, W, keep))
-    return out, h_n, c_n, gates, cells
+    gates, cells = (x.new_empty(shape) for shape in _kept_shapes(x, W, keep))
+    out = x.new_empty((*x.shape[:2], W.shape[1]))
+    return out, h0.new_empty(h0.shape), c0.new_empty(c0.shape), gates, cells
 
 
 def _run_backward(
@@ -140,7 +161,7 @@ def _run_backward(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    threshold: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     c0: Tensor,
     lengths: Tensor | None,
@@ -148,7 +169,7 @@ def _run_backward(
     reverse: bool,
     wanted: list[bool],
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, shift, threshold, h0 and c0; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0 and c0; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, wanted)
     kernel.run_lstm(
         "lstm_backward",
@@ -156,7 +177,7 @@ def _run_backward(
         kernel.packed(input_weight),
         W.contiguous(),
         None,
-        kernel.packed(threshold),
+        kernel.packed(bias),
         h0.contiguous(),
         c0.contiguous(),
         kernel.whole(lengths, x.shape[1]),
@@ -194,7 +215,7 @@ def _backward_fake(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    threshold: Any,
+    bias: Any,
     h0: Tensor,
     c0: Any,
     lengths: Any,
@@ -226,8 +247,8 @@ def _pull_back(
     saved, gates, cells, *tensors = ctx.saved_tensors
     inputs: tuple[Any, ...] = (*tensors, ctx.cell, ctx.reverse, False)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
-    x, U, W, _, threshold, h0, c0, lengths = tensors
-    kept = (out, gates, cells, x, U, W, threshold, h0, c0, lengths)
+    x, U, W, _, bias, h0, c0, lengths = tensors
+    kept = (out, gates, cells, x, U, W, bias, h0, c0, lengths)
     grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted)
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
 

@@ -1,4 +1,4 @@
-"""The simple recurrence in the compiled kernel: h_t = f(W h_{t-1} + U x_t + shift), for real states on the CPU.
+"""The simple recurrence in the compiled kernel: h_t = f(W h_{t-1} + U x_t + input_bias), for real states on the CPU.
 
 Unlike the reference it takes the input before the product with U: the kernel multiplies a few steps at a time while
 they are in cache, and collects the gradients of U and W the same way, so that neither U x nor its gradient ever
@@ -27,8 +27,8 @@ def fused_simple(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     activation: str,
@@ -41,8 +41,8 @@ def fused_simple(
         x: (T, B, m), or U x itself, (T, B, n), where `input_weight` is None.
         input_weight: U, (n, m) or None.
         W: (n, n).
-        shift: added to W h + U x: (n,) or None.
-        threshold: modReLU's b: (n,), None for every other activation; (n / 2,) for pairs.
+        input_bias: added to W h + U x: (n,) or None.
+        bias: modReLU's b: (n,), None for every other activation; (n / 2,) for pairs.
         h0: (B, n).
         lengths: (B,) int64 or None.
         activation: a key of `ACTIVATIONS`, or `PAIRS`.
@@ -52,10 +52,11 @@ def fused_simple(
     Returns:
         The states (T, B, n) and the final state (B, n).
     """
-    tensors = (x, input_weight, W, shift, threshold, h0, lengths)
+    tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
     needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    run = _fused_simple if needs_grad or not kernel.reachable(*tensors) else _run_forward
-    out, h_n, _ = run(*tensors, activation, reverse, negative_slope, needs_grad and activation == PAIRS)
+    if not needs_grad and kernel.reachable(*tensors):
+        return _states(*tensors, activation, reverse, negative_slope, None)
+    out, h_n, _ = _fused_simple(*tensors, activation, reverse, negative_slope, needs_grad and activation == PAIRS)
     return out, h_n
 
 
@@ -63,8 +64,8 @@ def _run_forward(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     activation: str,
@@ -73,6 +74,26 @@ def _run_forward(
     keep: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return states, final state and |z| of the pairs (empty unless it is to be kept)."""
+    moduli = buffers.recycled((*x.shape[:2], W.shape[0] // 2) if keep else (0,), W.dtype)
+    tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
+    out, h_n = _states(*tensors, activation, reverse, negative_slope, moduli if keep else None)
+    return out, h_n, moduli
+
+
+def _states(
+    x: Tensor,
+    input_weight: Tensor | None,
+    W: Tensor,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    h0: Tensor,
+    lengths: Tensor | None,
+    activation: str,
+    reverse: bool,
+    negative_slope: float,
+    moduli: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """Return states and final state, and write |z| of the pairs into `moduli` if that is there."""
     T, B, m = x.shape
     n = W.shape[0]
     kernel.check(
@@ -80,27 +101,26 @@ def _run_forward(
         W=(W, (n, n)),
         x=(x, (T, B, n if input_weight is None else m)),
         input_weight=(input_weight, (n, m)),
-        input_bias=(shift, (n,)),
-        bias=(threshold, _threshold_shape(n, activation)),
+        input_bias=(input_bias, (n,)),
+        bias=(bias, _bias_shape(n, activation)),
         h0=(h0, (B, n)),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
-    moduli = buffers.recycled((T, B, n // 2) if keep else (0,), W.dtype)
     kernel.run_simple(
         "simple_forward",
         kernel.rows(x),
         kernel.packed(input_weight),
         W.contiguous(),
-        kernel.packed(shift),
-        kernel.packed(threshold),
+        kernel.packed(input_bias),
+        kernel.packed(bias),
         h0.contiguous(),
-        kernel.whole(lengths, x.shape[1]),
+        kernel.whole(lengths, B),
         (activation, reverse, negative_slope),
         out,
         h_n,
-        moduli if keep else None,
+        moduli,
     )
-    return out, h_n, moduli
+    return out, h_n
 
 
 _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, mutates_args=())
@@ -108,7 +128,7 @@ _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, muta
 
 @_forward.register_fake
 def _forward_fake(
-    x: Tensor, input_weight: Any, W: Tensor, shift: Any, threshold: Any, h0: Tensor, *rest: Any
+    x: Tensor, input_weight: Any, W: Tensor, input_bias: Any, bias: Any, h0: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
     *_, keep = rest
     T, B, n = *x.shape[:2], W.shape[0]
@@ -123,7 +143,7 @@ def _run_backward(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    threshold: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     activation: str,
@@ -131,7 +151,7 @@ def _run_backward(
     negative_slope: float,
     wanted: list[bool],
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, shift, threshold and h0; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias and h0; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
     kernel.run_simple(
         "simple_backward",
@@ -139,7 +159,7 @@ def _run_backward(
         kernel.packed(input_weight),
         W.contiguous(),
         None,
-        kernel.packed(threshold),
+        kernel.packed(bias),
         h0.contiguous(),
         kernel.whole(lengths, x.shape[1]),
         (activation, reverse, negative_slope),
@@ -153,7 +173,7 @@ def _run_backward(
     return grads
 
 
-def _threshold_shape(n: int, activation: str) -> tuple[int]:
+def _bias_shape(n: int, activation: str) -> tuple[int]:
     return (n // 2 if activation == PAIRS else n,)
 
 
@@ -161,8 +181,7 @@ def _empty_grads(
     x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, activation: str, wanted: list[bool]
 ) -> list[Tensor]:
     n = W.shape[0]
-    threshold = _threshold_shape(n, activation)
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), threshold, h0.shape)
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), _bias_shape(n, activation), h0.shape)
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -178,7 +197,7 @@ def _backward_fake(
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
-    threshold: Any,
+    bias: Any,
     h0: Tensor,
     lengths: Any,
     activation: str,
@@ -205,8 +224,8 @@ def _pull_back(
     saved, moduli, *tensors = ctx.saved_tensors
     inputs: tuple[Any, ...] = (*tensors, *options, False)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
-    x, U, W, _, threshold, h0, lengths = tensors
-    grads = run_backward(grad_out, grad_h_n, out, moduli, x, U, W, threshold, h0, lengths, *options, wanted)
+    x, U, W, _, bias, h0, lengths = tensors
+    grads = run_backward(grad_out, grad_h_n, out, moduli, x, U, W, bias, h0, lengths, *options, wanted)
     return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 5)
 
 

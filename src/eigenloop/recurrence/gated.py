@@ -23,11 +23,13 @@ from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_gated import fused_gated
-from eigenloop.recurrence.time import previous_states, steps, valid_steps
+from eigenloop.recurrence.renamed import takes_projected
+from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
+@takes_projected
 def gated(
-    projected: Tensor,
+    x: Tensor,
     W: Tensor,
     bias: Tensor | None,
     recurrent_bias: Tensor | None,
@@ -45,8 +47,8 @@ def gated(
     """Run the gated recurrence over time, in the compiled kernel where it can (see `simple`).
 
     Args:
-        projected: the input already multiplied, gate biases included, in the order reset, update, candidate:
-            (T, B, 3n); with `input_weight` the input itself: (T, B, m).
+        x: the input: (T, B, m); without an `input_weight` the input already multiplied, in the order reset, update,
+            candidate: (T, B, 3n).
         W: the three recurrent matrices stacked in the same order: (3n, n).
         bias: modReLU's b, or added to the candidate's argument for every other activation: (n,) or None.
         recurrent_bias: b inside the reset product, torch's b_hn; only with ``reset="after"``: (n,) or None.
@@ -66,20 +68,16 @@ def gated(
     if candidate == "modrelu" and bias is None:
         candidate = "identity"
     if bias is not None and ACTIVATIONS[candidate].additive_bias:
-        shift = torch.cat((bias.new_zeros(2 * len(bias)), bias))
-        input_bias, bias = shift if input_bias is None else _for_three_gates(input_bias, h0.shape[-1]) + shift, None
+        candidates = torch.cat((bias.new_zeros(2 * len(bias)), bias))
+        all_gates = None if input_bias is None else _for_three_gates(input_bias, h0.shape[-1])
+        input_bias, bias = candidates if all_gates is None else all_gates + candidates, None
     if kernel.serves(W):
-        tensors = (projected, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
+        tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
         return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
     if input_bias is not None:
         input_bias = _for_three_gates(input_bias, h0.shape[-1])
-    if input_weight is not None:
-        projected = torch.nn.functional.linear(projected, input_weight, input_bias)
-    elif input_bias is not None:
-        projected = projected + input_bias
-    out, h_n = _gated(
-        projected, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope
-    )
+    p = multiplied(x, input_weight, input_bias)
+    out, h_n = _gated(p, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope)
     return out, h_n
 
 

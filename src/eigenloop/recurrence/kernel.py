@@ -5,7 +5,8 @@ that instruction set; unset or empty, the best that the machine has.
 
 Note [Calling C without torch's headers]
     One binary serves every torch version: a call is a C struct of 64-bit fields (csrc/kernel.h), packed here from
-    sizes, strides and addresses. ctypes lets go of Python's lock for the time of the call.
+    sizes, strides and addresses. What is `input_bias`, `bias` and `recurrent_bias` here is `shift`, `threshold` and
+    `inner` there. ctypes lets go of Python's lock for the time of the call.
 """
 
 from __future__ import annotations
@@ -15,15 +16,15 @@ import os
 import struct
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from torch.utils import _python_dispatch
 
+#: Of W, where the kernel runs.
+_DTYPES = frozenset((torch.float32, torch.float64, torch.complex64, torch.complex128))
 #: Instruction sets in the order of the C enumeration.
 VARIANTS = ("portable", "avx2", "avx512")
 
@@ -34,6 +35,12 @@ _ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu":
 _SIMPLE = struct.Struct("=7qd22q")
 _GATED = struct.Struct("=7qd27q")
 _LSTM = struct.Struct("=7qd27q")
+#: Where x, the states that a cell begins with, the output and the states that it ends with stand in a call.
+_CHANGING = {
+    "simple_forward": (_SIMPLE, (8, 15, 17, 18)),
+    "gated_forward": (_GATED, (11, 19, 21, 22)),
+    "lstm_forward": (_LSTM, (8, 15, 16, 18, 19, 20)),
+}
 #: Steps between two cells of an LSTM that are kept, as in csrc/kernel.h.
 CELL_STEPS = 8
 _REBUILD = "reinstall eigenloop with a C compiler at hand (docs/building.md)"
@@ -45,10 +52,12 @@ class Library:
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
         self._library.el_workspace_bytes.restype = ctypes.c_int64
+        self._functions = {}
         for name, layout in (("simple", _SIMPLE), ("gated", _GATED), ("lstm", _LSTM)):
             for direction in ("forward", "backward"):
-                call = getattr(self._library, f"el_{name}_{direction}")
-                call.argtypes = (ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
+                function = getattr(self._library, f"el_{name}_{direction}")
+                function.argtypes = (ctypes.c_char_p, ctypes.c_int, ctypes.c_int)
+                self._functions[f"{name}_{direction}"] = function
             size = getattr(self._library, f"el_{name}_size")
             size.restype = ctypes.c_int64
             if size() != layout.size:
@@ -58,8 +67,7 @@ class Library:
 
     def run(self, name: str, call: bytes, dtype: torch.dtype) -> None:
         """Call ``el_<name>``."""
-        function = getattr(self._library, f"el_{name}")
-        if function(call, VARIANTS.index(self.variant), dtype == torch.float64) != 0:
+        if self._functions[name](call, VARIANTS.index(self.variant), dtype == torch.float64) != 0:
             raise MemoryError("no memory for the workspace of the recurrence: use a smaller batch or fewer threads")
 
     def workspace_bytes(self) -> int:
@@ -144,8 +152,8 @@ def using(name: str) -> Iterator[None]:
 def serves(W: Tensor) -> bool:
     """Whether the kernel runs a recurrence with this matrix: on the CPU, outside functorch's transforms."""
     return (
-        W.dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)
-        and W.device.type == "cpu"
+        W.dtype in _DTYPES
+        and W.is_cpu
         and not _reference
         and _loads()
         and not torch._C._are_functorch_transforms_active()
@@ -154,11 +162,13 @@ def serves(W: Tensor) -> bool:
 
 def reachable(*arguments: object) -> bool:
     """Whether the tensors among these can be handed to C right now: plain ones, with nothing that watches operators."""
-    return (
-        not torch.compiler.is_compiling()
-        and _python_dispatch._get_current_dispatch_mode() is None
-        and all(not isinstance(one, Tensor) or type(one) in (Tensor, torch.nn.Parameter) for one in arguments)
-    )
+    if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:
+        return False
+    for one in arguments:
+        kind = type(one)
+        if kind is not Tensor and kind is not torch.nn.Parameter and isinstance(one, Tensor):
+            return False
+    return True
 
 
 def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]) -> None:
@@ -173,7 +183,7 @@ def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]
             continue
         if tensor.shape != shape:
             raise ValueError(f"{name} must have shape {shape} beside this W, got {tuple(tensor.shape)}")
-        if tensor.dtype != dtype or tensor.device.type != "cpu":
+        if tensor.dtype != dtype or not tensor.is_cpu:
             raise ValueError(
                 f"{name} is {tensor.dtype} on {tensor.device} and W is {dtype} on the CPU: convert it with {name}.to(W)"
             )
@@ -202,6 +212,10 @@ def _address(tensor: Tensor | None) -> int:
     return 0 if tensor is None else tensor.data_ptr()
 
 
+def _addresses(tensors: Iterable[Tensor | None]) -> list[int]:
+    return [0 if tensor is None else tensor.data_ptr() for tensor in tensors]
+
+
 def _strides(tensor: Tensor | None) -> tuple[int, int]:
     return (0, 0) if tensor is None else (tensor.stride(0), tensor.stride(1))
 
@@ -219,8 +233,8 @@ def run_simple(
     x: Tensor,
     U: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     options: tuple[str, bool, float],
@@ -232,16 +246,16 @@ def run_simple(
     grads: tuple[Tensor | None, ...] = (None,) * 6,
 ) -> None:
     """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, h0, lengths, out, h_n, moduli)
+    arrays = (U, W, input_bias, bias, h0, lengths, out, h_n, moduli)
     call = _SIMPLE.pack(
         *_head(x, U, W.shape[0], *options),
         x.data_ptr(),
         *_strides(x),
-        *map(_address, arrays),
+        *_addresses(arrays),
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
-        *map(_address, grads),
+        *_addresses(grads),
     )
     _call(name, call, W.dtype, (x, *arrays))
 
@@ -251,15 +265,15 @@ def run_gated(
     x: Tensor,
     U: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
-    inner: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
+    recurrent_bias: Tensor | None,
     h0: Tensor,
     lengths: Tensor | None,
     options: tuple[str, bool, float],
     before: bool,
     keep: bool,
-    shift_gates: int,
+    biased_gates: int,
     out: Tensor,
     h_n: Tensor | None,
     gates: Tensor | None,
@@ -268,19 +282,19 @@ def run_gated(
     grads: tuple[Tensor | None, ...] = (None,) * 7,
 ) -> None:
     """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, inner, h0, lengths, out, h_n, gates)
+    arrays = (U, W, input_bias, bias, recurrent_bias, h0, lengths, out, h_n, gates)
     call = _GATED.pack(
         *_head(x, U, W.shape[1], *options),
         before,
         keep,
-        shift_gates,
+        biased_gates,
         x.data_ptr(),
         *_strides(x),
-        *map(_address, arrays),
+        *_addresses(arrays),
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
-        *map(_address, grads),
+        *_addresses(grads),
     )
     _call(name, call, W.dtype, (x, *arrays))
 
@@ -290,8 +304,8 @@ def run_lstm(
     x: Tensor,
     U: Tensor | None,
     W: Tensor,
-    shift: Tensor | None,
-    threshold: Tensor | None,
+    input_bias: Tensor | None,
+    bias: Tensor | None,
     h0: Tensor,
     c0: Tensor,
     lengths: Tensor | None,
@@ -307,17 +321,17 @@ def run_lstm(
     grads: tuple[Tensor | None, ...] = (None,) * 7,
 ) -> None:
     """Call ``el_lstm_forward`` or ``el_lstm_backward``; arguments as in csrc/kernel.h."""
-    arrays = (U, W, shift, threshold, h0, c0, lengths, out, h_n, c_n, gates, cells)
+    arrays = (U, W, input_bias, bias, h0, c0, lengths, out, h_n, c_n, gates, cells)
     call = _LSTM.pack(
         *_head(x, U, W.shape[1], *options),
         x.data_ptr(),
         *_strides(x),
-        *map(_address, arrays),
+        *_addresses(arrays),
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
         _address(grad_c_n),
-        *map(_address, grads),
+        *_addresses(grads),
     )
     _call(name, call, W.dtype, (x, *arrays))
 
@@ -341,12 +355,28 @@ class Recorded:
     def __init__(
         self, loaded: Library, name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | None, ...]
     ) -> None:
-        self._run = partial(loaded.run, name, call, dtype)
+        self._library, self._name, self._call, self._dtype = loaded, name, call, dtype
         self._arrays = arrays  # the call holds their addresses only
 
     def __call__(self) -> None:
         """Make the call."""
-        self._run()
+        self._library.run(self._name, self._call, self._dtype)
+
+    def takes(self, *tensors: Tensor) -> bool:
+        """Whether this is a forward pass that read just these tensors, and not copies of them."""
+        return self._name in _CHANGING and all(any(one is array for array in self._arrays) for one in tensors)
+
+    def fields(self) -> list[int | float]:
+        """Return the call as numbers."""
+        return list(_CHANGING[self._name][0].unpack(self._call))
+
+    def again(self, fields: list[int | float], tensors: tuple[Tensor, ...]) -> None:
+        """Make a forward call, given by its fields, with other x, initial states, output and final states."""
+        layout, places = _CHANGING[self._name]
+        fields = fields.copy()
+        for place, tensor in zip(places, tensors, strict=True):
+            fields[place] = tensor.data_ptr()
+        self._library.run(self._name, layout.pack(*fields), self._dtype)
 
 
 _recording = threading.local()

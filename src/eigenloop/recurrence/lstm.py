@@ -23,11 +23,13 @@ from eigenloop.recurrence import kernel
 from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_lstm import fused_lstm
-from eigenloop.recurrence.time import previous_states, steps, valid_steps
+from eigenloop.recurrence.renamed import takes_projected
+from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
+@takes_projected
 def lstm(
-    projected: Tensor,
+    x: Tensor,
     W: Tensor,
     bias: Tensor | None,
     h0: Tensor,
@@ -42,8 +44,8 @@ def lstm(
     """Run the LSTM over time, in the compiled kernel where it can (see `simple`).
 
     Args:
-        projected: the input already multiplied, biases included, in the order input, forget, cell, output: (T, B, 4n);
-            with `input_weight` the input itself: (T, B, m).
+        x: the input: (T, B, m); without an `input_weight` the input already multiplied, in the order input, forget,
+            cell, output: (T, B, 4n).
         W: the four recurrent matrices stacked in the same order: (4n, n).
         bias: modReLU's b where `cell` is ``"modrelu"``: (n,) or None, which leaves the candidate linear.
         h0: initial state: (B, n).
@@ -62,12 +64,8 @@ def lstm(
     if bias is not None and ACTIVATIONS[cell].additive_bias:
         raise ValueError(f"bias is modReLU's threshold, and cell={cell!r} has none: add it to input_bias")
     if kernel.serves(W):
-        return fused_lstm(projected, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
-    if input_weight is not None:
-        projected = torch.nn.functional.linear(projected, input_weight, input_bias)
-    elif input_bias is not None:
-        projected = projected + input_bias
-    out, h_n, c_n, _ = _lstm(projected, W, bias, h0, c0, lengths, cell, reverse)
+        return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
+    out, h_n, c_n, _ = _lstm(multiplied(x, input_weight, input_bias), W, bias, h0, c0, lengths, cell, reverse)
     return out, h_n, c_n
 
 

@@ -1,6 +1,6 @@
 """The simple recurrence h_t = f(W h_{t-1} + p_t), readable and with a hand-written backward pass.
 
-The input arrives already multiplied, p_t = U x_t (+ biases), so one step is one product. The backward pass
+The input is multiplied for all steps at once, p_t = U x_t + input_bias, so one step is one product. The backward pass
 walks back once, collecting the gradients of all pre-activations, and forms dW as one large product at the end.
 
 Why this is an operator: Note [One operator for the compiler].
@@ -19,11 +19,13 @@ from eigenloop.recurrence.activations import ACTIVATIONS, complex_modrelu_backwa
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_complex import fused_complex
 from eigenloop.recurrence.fused_simple import fused_simple
-from eigenloop.recurrence.time import previous_states, steps, valid_steps
+from eigenloop.recurrence.renamed import takes_projected
+from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
+@takes_projected
 def simple(
-    projected: Tensor,
+    x: Tensor,
     W: Tensor,
     bias: Tensor | None,
     h0: Tensor,
@@ -41,7 +43,7 @@ def simple(
     still if it is left to compute p itself: give it x and U.
 
     Args:
-        projected: p, the input already multiplied: (T, B, n); with `input_weight` the input itself: (T, B, m).
+        x: the input: (T, B, m); without an `input_weight` p, the input already multiplied: (T, B, n).
         W: recurrent matrix in column convention: (n, n).
         bias: modReLU's b, or added to z for every other activation: (n,) or None.
         h0: initial state: (B, n).
@@ -64,15 +66,12 @@ def simple(
     if bias is not None and ACTIVATIONS[activation].additive_bias:
         input_bias, bias = bias if input_bias is None else input_bias + bias, None
     if kernel.serves(W):
-        tensors = (projected, input_weight, W, input_bias, bias, h0, lengths)
+        tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
         if W.is_complex():
             return fused_complex(*tensors, activation, reverse)
         return fused_simple(*tensors, activation, reverse, negative_slope)
-    if input_weight is not None:
-        projected = torch.nn.functional.linear(projected, input_weight, input_bias)
-    elif input_bias is not None:
-        projected = projected + input_bias
-    out, h_n = _simple(projected, W, bias, h0, lengths, activation, reverse, negative_slope)
+    p = multiplied(x, input_weight, input_bias)
+    out, h_n = _simple(p, W, bias, h0, lengths, activation, reverse, negative_slope)
     return out, h_n
 
 

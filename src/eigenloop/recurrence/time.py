@@ -1,9 +1,16 @@
-"""Walking along time: order of the steps, which of them are valid, and the state each one started from."""
+"""Walking along time: the input of all steps, their order, which are valid, and the state each one started from."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+
+def multiplied(x: Tensor, input_weight: Tensor | None, input_bias: Tensor | None) -> Tensor:
+    """Return p = U x + input_bias of all steps at once; without a U the input is multiplied already."""
+    if input_weight is not None:
+        return torch.nn.functional.linear(x, input_weight, input_bias)
+    return x if input_bias is None else x + input_bias
 
 
 def steps(length: int, reverse: bool) -> range:

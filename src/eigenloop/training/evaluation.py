@@ -10,17 +10,10 @@ from torch import Tensor
 from eigenloop.matrices import cached
 from eigenloop.readout import Model
 from eigenloop.tasks import Batch, Task
-from eigenloop.tasks.synthetic import one_hot
 from eigenloop.tasks.tally import Tally
+from eigenloop.training.forward import run
 from eigenloop.training.processes import Processes
 from eigenloop.training.states import detached
-
-
-def inputs_for(net: Model, task: Task, batch: Batch) -> Tensor:
-    """Return a batch's inputs as the network takes them: tokens become one-hot where it has no embedding."""
-    if not task.tokens or net.embedding is not None:
-        return batch.inputs
-    return one_hot(batch.inputs, task.input_size, net.readout.weight.dtype)
 
 
 def tally_of(task: Task, outputs: Tensor, loss: float, batch: Batch) -> Tally:
@@ -47,7 +40,7 @@ def evaluate(
                 batch = whole.part(processes.rank, processes.count).to(weight.device, weight.dtype)
                 if batch.size == 0:
                     continue
-                outputs, after = net(inputs_for(net, task, batch), state if batch.continues else None)
+                outputs, after = run(net, task, batch, state if batch.continues else None)
                 state = detached(after)
                 total.add(tally_of(task, outputs, float(task.loss(outputs, batch)), batch))
     finally:
@@ -62,5 +55,5 @@ def tally_names(net: Model, task: Task) -> list[str]:
     batch = next(iter(task.evaluation(task.splits[0], 1))).part(0, 1)
     weight = net.readout.weight
     batch = batch.to(weight.device, weight.dtype)
-    outputs, _ = net(inputs_for(net, task, batch))
+    outputs, _ = run(net, task, batch)
     return list(tally_of(task, outputs, 0.0, batch).items())

@@ -25,6 +25,13 @@ def detached(state: Any) -> Any:
     return each(state, lambda tensor: tensor.detach())
 
 
+def kept_where(ended: Tensor, before: Any, after: Any) -> Any:
+    """Return the states before for the sequences that are marked, (B,) bool, and the states after for the others."""
+    if isinstance(after, (list, tuple)):
+        return type(after)(kept_where(ended, old, new) for old, new in zip(before, after, strict=True))
+    return torch.where(ended[:, None], before, after)
+
+
 def moved(state: Any, device: torch.device) -> Any:
     """Return a state on another device."""
     return each(state, lambda tensor: tensor.to(device))

@@ -15,7 +15,8 @@ from eigenloop.errors import DivergedError
 from eigenloop.readout import Model
 from eigenloop.tasks import Batch, Task
 from eigenloop.tasks.tally import Tally
-from eigenloop.training.evaluation import inputs_for, tally_of
+from eigenloop.training.evaluation import tally_of
+from eigenloop.training.forward import run
 from eigenloop.training.processes import Processes
 from eigenloop.training.sections import TrainingSection
 from eigenloop.training.states import detached
@@ -68,10 +69,10 @@ class Updater:
             final = start + length >= part.steps
             if not final and not part.per_step:  # no loss before the end, so only the state goes on
                 with torch.no_grad():
-                    _, state = self.net(inputs_for(self.net, self.task, segment), state)
+                    _, state = run(self.net, self.task, segment, state)
                 continue
             with self._gradients_stay(not (last and final)):
-                outputs, after = self.parallel(inputs_for(self.net, self.task, segment), state)
+                outputs, after = run(self.net, self.task, segment, state, self.parallel)
                 loss = self.task.loss(outputs, segment)
                 objective = loss * (self.processes.count / terms)
                 if index == 0 and (start == 0 or not part.per_step):

@@ -1,0 +1,206 @@
+"""The cells of a recurrent layer, one for each layer and direction: sizes, names, parameters, matrices and weights."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop import dtypes, initializers
+from eigenloop.layers import options
+from eigenloop.matrices import Matrix
+from eigenloop.matrices.snapshot import Snapshot
+from eigenloop.quantization import Quantizer
+from eigenloop.quantization.layer import QuantizableLayer
+from eigenloop.recurrence import kernel
+from eigenloop.recurrence.replay import Replay
+
+
+class CellWeights(NamedTuple):
+    """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing."""
+
+    input_weight: Tensor | None
+    W: Tensor
+    input_bias: Tensor | None
+    bias: Tensor | None
+    recurrent_bias: Tensor | None = None
+
+
+class HeldWeights(NamedTuple):
+    """The weights of all cells as they were built inside `eigenloop.cached`, and what they were built from."""
+
+    weights: tuple[CellWeights, ...]
+    snapshot: Snapshot
+    quantizer: Quantizer | None
+    inference: bool
+    replays: list[Replay | None]
+
+
+class Cells(QuantizableLayer):
+    """A stack of cells; the names of one end in ``_l0``, ``_l0_reverse``, ``_l1``, ..."""
+
+    #: The names of what a cell carries, as those of trained initial states.
+    CARRIED: ClassVar[tuple[str, ...]] = ("h0",)
+
+    _holding: bool = False
+    _held: HeldWeights | None = None
+
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int | Sequence[int],
+        num_layers: int,
+        bias: bool,
+        batch_first: bool,
+        dropout: float,
+        bidirectional: bool,
+        train_initial_state: bool,
+        locked_dropout: bool,
+        quantizer: Quantizer | None,
+    ) -> None:
+        super().__init__()
+        options.whole_number("input_size", input_size)
+        self.hidden_sizes = options.hidden_sizes(hidden_size, num_layers)
+        self.hidden_size = hidden_size if isinstance(hidden_size, int) else self.hidden_sizes
+        self.input_size, self.num_layers = input_size, len(self.hidden_sizes)
+        self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
+        self.dropout = options.check_dropout(dropout, self.num_layers)
+        self.train_initial_state, self.locked_dropout = train_initial_state, locked_dropout
+        self.quantizer = quantizer
+        self._cell_table = tuple(
+            (layer, reverse, f"_l{layer}" + "_reverse" * reverse)
+            for layer in range(self.num_layers)
+            for reverse in (False, True)[: self._directions]
+        )
+
+    # ---------------------------------------------------------------- what a subclass writes
+
+    @abstractmethod
+    def _input_weight(self, cell: str) -> Tensor | None:
+        """Return a cell's U as the recurrence takes it, quantized where it is; None where x enters as it is."""
+
+    @abstractmethod
+    def _weight_hh(self, cell: str) -> Tensor:
+        """Build a cell's recurrent matrix as torch's ``weight_hh`` holds it."""
+
+    @abstractmethod
+    def _cell_weights(self, cell: str) -> CellWeights:
+        """Build all that a cell computes with."""
+
+    # ---------------------------------------------------------------- names, parameters, matrices
+
+    @property
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _cells(self) -> tuple[tuple[int, bool, str], ...]:
+        """Return layer, direction and the ending of its names for each cell, in torch's order."""
+        return self._cell_table
+
+    def _sizes(self, layer: int) -> tuple[int, int]:
+        """Return input and hidden size of a layer."""
+        m = self.input_size if layer == 0 else self._directions * self.hidden_sizes[layer - 1]
+        return m, self.hidden_sizes[layer]
+
+    def _add_parameters(
+        self, device: torch.device | str | None, shapes: dict[str, tuple[tuple[int, ...], torch.dtype]]
+    ) -> None:
+        for name, (shape, dtype) in shapes.items():
+            self.register_parameter(name, nn.Parameter(torch.empty(shape, device=device, dtype=dtype)))
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw U and additive biases from U(-1/sqrt n, 1/sqrt n) as torch does; modReLU's b and h0 start at 0.
+
+        The matrices are left as they are: they started in their own way when they were made.
+        """
+        for layer, _, cell in self._cells():
+            bound = 1 / math.sqrt(self.hidden_sizes[layer])
+            for name in ("weight_ih", "bias_ih", "bias_hh"):
+                parameter = getattr(self, name + cell, None)
+                if parameter is not None:
+                    initializers.fill_uniform_(parameter, -bound, bound, generator)
+            for name in ("bias", *self.CARRIED):
+                if hasattr(self, name + cell):
+                    getattr(self, name + cell).zero_()
+
+    def _cell_name(self, layer: int, reverse: bool) -> str:
+        for number, direction, cell in self._cells():
+            if (number, direction) == (layer, reverse):
+                return cell
+        raise IndexError(
+            f"there is no layer {layer} with reverse={reverse}: this network has layers 0..{self.num_layers - 1}"
+            + (" in both directions" if self.bidirectional else " and bidirectional=False")
+        )
+
+    def _matrices(self) -> Iterator[Matrix]:
+        """Yield the outermost matrices: those that the recurrence multiplies with."""
+        for _, _, cell in self._cells():
+            recurrent = getattr(self, f"recurrent{cell}")
+            yield from ([recurrent] if isinstance(recurrent, Matrix) else recurrent.values())
+
+    @property
+    def state_dtype(self) -> torch.dtype:
+        """The dtype of the state, complex if W is."""
+        return next(self._matrices()).dtype
+
+    @property
+    def device(self) -> torch.device:
+        """The device of the weights."""
+        return next(self._matrices()).device
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Cells:
+        """Convert parameters, complex ones to complex and real ones to real."""
+        super()._apply(dtypes.keeping_kind(fn), recurse)
+        return self
+
+    def penalty(self) -> Tensor:
+        """Return the sum of what the matrices' papers, and STE-pen's, add to the loss; zero for most."""
+        total = torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
+        quantizer = self.active_quantizer()
+        if quantizer is not None and quantizer.penalty:
+            for quantized in self.quantized_matrices():
+                total = total + quantizer.distance(quantized)
+        return total
+
+    def flatten_parameters(self) -> None:
+        """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
+
+    # ---------------------------------------------------------------- weights, built or held
+
+    def _built_weights(self) -> tuple[CellWeights, ...]:
+        """Build the weights of all cells; inside `eigenloop.cached` they are kept where no graph is wanted."""
+        weights = tuple(self._cell_weights(cell) for _, _, cell in self._cells())
+        if self._holding and not torch.is_grad_enabled() and _plain(weights):
+            inference = any(tensor is not None and tensor.is_inference() for cell in weights for tensor in cell)
+            self._held = HeldWeights(weights, Snapshot(self), self.active_quantizer(), inference, [None] * len(weights))
+        return weights
+
+    def _held_weights(self) -> HeldWeights | None:
+        """Return what is kept, or None if there is nothing or it is out of date."""
+        held = self._held
+        if held is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
+            return None
+        usable = not held.inference or torch.is_inference_mode_enabled()
+        if usable and held.quantizer is self.active_quantizer() and held.snapshot.unchanged():
+            return held
+        return None
+
+    def _hold_(self, holding: bool) -> None:
+        """Begin or end keeping the weights; `eigenloop.cached` is the way to call this."""
+        self._holding = holding
+        self._held = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        # As in Matrix: a copy or a file starts outside of `eigenloop.cached`.
+        return {key: value for key, value in self.__dict__.items() if key not in ("_holding", "_held")}
+
+
+def _plain(weights: Sequence[CellWeights]) -> bool:
+    """Whether these are tensors to be kept: not a compiler's, and none of a transform of torch.func."""
+    transformed = torch._C._are_functorch_transforms_active()
+    return not transformed and all(kernel.reachable(*cell) for cell in weights)

@@ -1,0 +1,54 @@
+"""One step again: the kernel's call of a cell with another input and state, its weights staying where they are.
+
+A single step of a small cell costs less than the checks around it. They are made once, in the step that is recorded;
+what can change from one step to the next is looked at again: shapes, strides, devices, the instruction set, threads.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from eigenloop.recurrence import kernel
+
+
+class Replay:
+    """A recorded step that takes other inputs and states of the same shape; safe in several threads.
+
+    Args:
+        recorded: the call of a step, which lasted for one time step and had no lengths.
+        x: what it was called with: (1, B, m).
+        out: what it gave: (1, B, n).
+    """
+
+    def __init__(self, recorded: kernel.Recorded, x: Tensor, out: Tensor) -> None:
+        self._recorded, self._fields = recorded, recorded.fields()
+        self._shape, self._strides, self._dtype = x.shape, x.stride(), x.dtype
+        self._like = out
+        self._threads = torch.get_num_threads()
+
+    def __call__(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]] | None:
+        """Return the output and what the cell carries in the end; None where this is no repetition."""
+        if not (
+            x.shape == self._shape
+            and x.stride() == self._strides
+            and x.dtype == self._dtype
+            and kernel.serves(x)
+            and kernel.reachable(x, *state)
+            and torch.get_num_threads() == self._threads
+        ):
+            return None
+        for part in state:
+            if not (part.is_contiguous() and part.is_cpu and part.dtype == self._dtype):
+                return None
+        # Of all ways to make a tensor this takes the least time.
+        out, final = torch.empty_like(self._like), tuple([torch.empty_like(part) for part in state])
+        self._recorded.again(self._fields, (x, *state, out, *final))
+        return out, final
+
+
+def replay_of(calls: list[kernel.Recorded], x: Tensor, state: tuple[Tensor, ...], out: Tensor) -> Replay | None:
+    """Return the replay of a step that made these calls, or None if it is not one call on just these tensors."""
+    if len(calls) != 1 or len(x) != 1 or not calls[0].takes(x, *state):
+        return None
+    return Replay(calls[0], x, torch.empty_like(out))
