@@ -165,7 +165,7 @@ MISTAKES = [
     (["train", "copying", "--model", "scornn", "--steps", "many"], 2, "steps"),
     (["trian", "copying"], 2, "train"),
     (["train", "pmnist", "--model", "exprnn", "--data-dir", "nowhere"], 1, "nowhere: there is no such folder"),
-    (["eval", "nowhere"], 1, "nowhere is not the folder of a run"),
+    (["eval", "nowhere"], 1, "there is no folder nowhere: give the folder"),
     (["report", "nowhere"], 1, "nowhere"),
     (["list", "modls"], 2, "did you mean 'models'"),
     (["bench", "--only", "99"], 2, "--only takes rows 1 to"),

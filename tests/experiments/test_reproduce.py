@@ -72,7 +72,9 @@ def test_runs_once_and_keeps_what_a_run_found(tmp_path: Path) -> None:
     assert first.config_hash == config_hash(runs[0].config())
     assert first.machine["threads"] == 1
     assert "data_dir" not in json.dumps(first.config)
-    assert progress_of(folder_of(runs[0], work))["step"] == 6
+    line = progress_of(folder_of(runs[0], work))
+    assert line is not None
+    assert line.step == 6
     again = Watcher()
     assert reproduce(runs, results, work, again, jobs=2)
     assert {kind for kind, _ in again.events} == {"skipped"}

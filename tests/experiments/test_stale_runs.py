@@ -9,6 +9,7 @@ from tiny_experiment import Watcher, experiment
 from eigenloop import numerics
 from eigenloop.experiments import planned, records, reproduce
 from eigenloop.experiments.reproduce import folder_of
+from eigenloop.runs import checkpoints
 from eigenloop.training import checkpoint, load_run, resume, train
 from eigenloop.training.reporter import Silent
 from eigenloop.training.runs import numerics_of_run
@@ -93,12 +94,12 @@ def test_a_run_of_torchs_own_lstm_is_moved_aside(tmp_path: Path, jobs: int) -> N
     results, work = tmp_path / "results", tmp_path / "work"
     runs = planned(experiment(), "smoke", ["lstm"])
     assert reproduce(runs, results, work, Watcher(), jobs=0)
-    checkpoints = folder_of(runs[0], work) / "checkpoints"
-    step = max(checkpoint.steps_in(checkpoints))
-    kept, net = checkpoint.load(checkpoints, step), load_run(folder_of(runs[0], work), "last")[0]
+    place = folder_of(runs[0], work) / "checkpoints"
+    step = max(checkpoints.steps_in(place))
+    kept, net = checkpoint.load(place, step), load_run(folder_of(runs[0], work), "last")[0]
     theirs = {f"rnn.{name}": tensor for name, tensor in net.rnn.torch_state_dict().items()}
     readout = {name: tensor for name, tensor in kept.weights.items() if name.startswith("readout")}
-    checkpoint.save(checkpoints, step + 1, theirs | readout, kept.state)
+    checkpoint.save(place, step + 1, theirs | readout, kept.state)
     watcher = Watcher()
     assert reproduce(runs, tmp_path / "others", work, watcher, jobs=jobs)
     assert watcher.events[0] == ("set aside", "lstm-smoke-0-old")

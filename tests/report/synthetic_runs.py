@@ -1,14 +1,13 @@
 """Run folders made up for the tests: curves with the shapes that training has, written as the trainer writes them."""
 
 import cmath
-import json
 import math
 import random
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
+from eigenloop.runs import RunFolder, Spectra, Summary
 
 BASELINE = 0.0204
 
@@ -26,6 +25,8 @@ def summary(**changes: Any) -> dict[str, Any]:
     return {
         "status": "finished",
         "reason": "all steps are done",
+        "task": "copying",
+        "model": "scornn",
         "steps": 4000,
         "epochs": None,
         "parameters": 21764,
@@ -37,6 +38,7 @@ def summary(**changes: Any) -> dict[str, Any]:
         "test": {"loss": 0.0203, "accuracy": 0.91},
         "seconds": 131.0,
         "started": "2026-11-16T03:00:00+00:00",
+        "processes": 1,
         "commit": "0123abc",
         "versions": {"eigenloop": "0.1.0", "torch": "2.13.0", "python": "3.11.7"},
         "machine": {"processor": "a processor", "cores": 2, "threads": 2, "kernel": "avx2"},
@@ -102,14 +104,18 @@ def write_run(
     eigenvalues: Mapping[str, Any] | None = None,
     torn: str = "",
 ) -> Path:
-    folder.mkdir(parents=True)
-    (folder / "config.yaml").write_text(yaml.safe_dump(dict(settings or config()), sort_keys=False), encoding="utf-8")
-    text = "".join(json.dumps(line) + "\n" for line in metrics)
-    (folder / "metrics.jsonl").write_text(text + torn, encoding="utf-8")
-    if end is not None:
-        (folder / "summary.json").write_text(json.dumps(end), encoding="utf-8")
+    writer = RunFolder(folder)
+    writer.create(settings or config())
+    for line in metrics:
+        writer.log(line)
     if eigenvalues is not None:
-        (folder / "spectra.json").write_text(json.dumps(eigenvalues), encoding="utf-8")
+        writer.write_spectra(Spectra(**eigenvalues))
+    if end is not None:
+        writer.write_summary(Summary(**end))
+    writer.close()
+    if torn:
+        with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+            file.write(torn)
     return folder
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import synthetic_runs as synthetic
 
-from eigenloop.report import runs, write
+from eigenloop import runs
+from eigenloop.report import write
 from eigenloop.report.chart import Chart
 from eigenloop.report.curves import Figure, conditioning, defects, learning
 from eigenloop.report.groups import Group, grouped

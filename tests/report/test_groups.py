@@ -1,11 +1,13 @@
 """Names: every run can be told from every other, and tasks that differ are kept apart."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import synthetic_runs as synthetic
 
-from eigenloop.report import names, runs
+from eigenloop import registry, runs
+from eigenloop.report import names
 from eigenloop.report.groups import COLOURS, grouped
 
 
@@ -15,6 +17,11 @@ from eigenloop.report.groups import COLOURS, grouped
 )
 def test_models_are_written_as_in_their_papers(name: str, written: str) -> None:
     assert names.model(name) == written
+
+
+def test_every_model_and_task_has_a_heading() -> None:
+    assert set(names.MODELS) == set(registry.MODELS)
+    assert set(names.TASKS) == set(registry.TASKS)
 
 
 def test_the_same_model_twice_is_told_apart(tmp_path: Path) -> None:
@@ -32,14 +39,14 @@ def test_the_same_model_twice_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_model_has_one_colour_in_all_tasks(tmp_path: Path) -> None:
-    tasks = [{"name": "copying", "delay": 1000}, {"name": "copying", "delay": 200}, {"name": "mnist"}]
+    tasks = [{"name": "copying", "delay": 1000}, {"name": "copying", "delay": 200}, {"name": "pmnist"}]
     found = [
         runs.read(synthetic.write_run(tmp_path / f"{model}{i}", settings=synthetic.config(model, task)))
         for i, task in enumerate(tasks)
         for model in ("scornn", "lstm")
     ]
     groups = grouped(found)
-    assert [group.title for group in groups] == ["Copying, delay 1000", "Copying, delay 200", "MNIST"]
+    assert [group.title for group in groups] == ["Copying, delay 1000", "Copying, delay 200", "Permuted MNIST"]
     assert [[entry.label for entry in group.entries] for group in groups] == [["scoRNN", "LSTM"]] * 3
     assert [[entry.colour for entry in group.entries] for group in groups] == [[0, 1]] * 3
     full = [entry.full for group in groups for entry in group.entries]
@@ -47,10 +54,10 @@ def test_a_model_has_one_colour_in_all_tasks(tmp_path: Path) -> None:
 
 
 def test_where_the_data_is_makes_no_other_task(tmp_path: Path) -> None:
-    tasks = [{"name": "mnist", "data_dir": folder} for folder in ("here", "there")]
+    tasks = [{"name": "ptb-char", "data_dir": folder} for folder in ("here", "there")]
     found = [synthetic.write_run(tmp_path / t["data_dir"], settings=synthetic.config("lstm", t)) for t in tasks]
     (group,) = grouped([runs.read(folder) for folder in found])
-    assert group.title == "MNIST"
+    assert group.title == "Penn Treebank, characters"
     assert group.options == ()
 
 
@@ -63,9 +70,11 @@ def test_more_runs_than_colours(tmp_path: Path) -> None:
 
 
 def test_configs_without_the_usual_sections(tmp_path: Path) -> None:
-    found = [
-        runs.read(synthetic.write_run(tmp_path / "a", settings={"notes": "hello"})),
-        runs.read(synthetic.write_run(tmp_path / "b", settings={"task": "copying", "model": "lstm"})),
+    settings: list[dict[str, Any]] = [
+        {"notes": {"text": "hello"}},
+        {"task": {"name": "copying"}, "model": {"name": "lstm"}},
     ]
+    found = [runs.read(synthetic.write_run(tmp_path / f"run{i}", settings=each)) for i, each in enumerate(settings)]
     groups = grouped(found)
-    assert [(group.title, group.entries[0].label) for group in groups] == [("Unnamed task", "a"), ("Copying", "LSTM")]
+    assert [group.title for group in groups] == ["Unnamed task", "Copying"]
+    assert [group.entries[0].label for group in groups] == ["run0", "LSTM"]

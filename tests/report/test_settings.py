@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import synthetic_runs as synthetic
 
-from eigenloop.report import page, runs, settings, verdict
+from eigenloop import runs
+from eigenloop.report import page, settings, verdict
 from eigenloop.report.groups import Group, grouped
 from eigenloop.report.table import COLUMNS, table
 

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import synthetic_runs as synthetic
 
-from eigenloop.report import runs, verdict
+from eigenloop import runs
+from eigenloop.report import verdict
 from eigenloop.report.groups import grouped
 from eigenloop.report.places import places
 
@@ -82,7 +83,7 @@ def test_where_the_score_comes_from(tmp_path: Path) -> None:
         ({"test": None}, (0.0203, "best validation")),
         ({"test": None, "best": {"loss": float("nan")}}, (0.0203, "last validation")),
         ({"test": None, "best": None, "final": {"test": {"loss": 0.3}}}, (0.3, "test set")),
-        ({"test": None, "best": None, "final": None}, (0.5, "validation at step 1,200")),
+        ({"test": None, "best": None, "final": {}}, (0.5, "validation at step 1,200")),
     ]
     for i, (changes, expected) in enumerate(cases):
         found = judged(tmp_path / str(i), end=base | changes, metrics=valid)

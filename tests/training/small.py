@@ -1,11 +1,11 @@
 """Small configurations for tests, and what two runs must have in common."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from eigenloop.runs import read_metrics, read_summary
 from eigenloop.training import Config, load_run, make_config
 from eigenloop.training.packing import load_tensors
 
@@ -26,8 +26,8 @@ def small(task: dict[str, Any] | None = None, model: dict[str, Any] | None = Non
 
 def metrics_of(run: Path) -> list[dict[str, Any]]:
     """The lines of metrics without their times."""
-    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    return [{key: value for key, value in line.items() if key != "seconds"} for line in lines]
+    found = [line.model_dump(exclude={"seconds"}) for line in read_metrics(run)]
+    return [line.pop("values") | line for line in found]
 
 
 def weights(run: Path) -> dict[str, torch.Tensor]:
@@ -43,8 +43,9 @@ def weights_of(run: Path, step: int) -> dict[str, bytes]:
 
 def summary_of(run: Path) -> dict[str, Any]:
     """The summary without times."""
-    summary = json.loads((run / "summary.json").read_text())
-    return {key: value for key, value in summary.items() if key not in ("seconds", "started")}
+    summary = read_summary(run)
+    assert summary is not None
+    return summary.model_dump(exclude={"seconds", "started"})
 
 
 def text_folder(folder: Path) -> Path:

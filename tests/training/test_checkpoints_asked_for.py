@@ -1,12 +1,12 @@
 """The checkpoint that is asked for, or an error: never another one."""
 
-import json
 from pathlib import Path
 
 import pytest
 from training.small import small
 
 from eigenloop.cli import main
+from eigenloop.runs import read_summary
 from eigenloop.training import ConfigError, RunError, checkpoint, load_run, resume, train
 
 
@@ -78,7 +78,8 @@ def test_the_test_part_is_not_measured_with_another_network(run: Path) -> None:
     flip(run / "checkpoints/step-3/model.safetensors")
     with pytest.raises(RunError, match=r"the best one is lost .*step-3.*: measure the last network with load_run"):
         resume(run, {"training": {"steps": 8}})
-    summary = json.loads((run / "summary.json").read_text())
-    assert (summary["status"], summary["steps"], summary["test"]) == ("finished", 8, None)
-    assert "test part was not measured" in summary["reason"]
+    summary = read_summary(run)
+    assert summary is not None
+    assert (summary.status, summary.steps, summary.test) == ("finished", 8, None)
+    assert "test part was not measured" in summary.reason
     assert load_run(run, "last")[2] == 8

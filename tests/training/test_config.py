@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from training.small import small
 
 from eigenloop.models import NAMES
+from eigenloop.runs.yaml_text import dump, load
 from eigenloop.tasks import TASKS
 from eigenloop.training import ConfigError, make_config, read_settings, train
 from eigenloop.training.keys import known_keys, set_value
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import OPTIMIZERS
-from eigenloop.training.yaml_text import dump, load
 
 SYNTHETIC = ("adding", "copying", "denoise", "parenthesis")
 

@@ -1,6 +1,5 @@
 """Training by two processes that torchrun starts: the same steps as one process takes with the same batches."""
 
-import json
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ import pytest
 import torch
 from training.small import small, text_folder, weights_of
 
+from eigenloop.runs import read_metrics
 from eigenloop.training import Config, RunError, load_run, resume, train
 from eigenloop.training.processes import Processes
 
@@ -72,11 +72,11 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_two_processes_take_the_steps_of_one(case: str, two: Path, tmp_path: Path) -> None:
     train(configuration(case), tmp_path / "one")
     runs = [tmp_path / "one", two / f"run-{list(CASES).index(case)}"]
-    one, other = ([json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()] for run in runs)
+    one, other = (read_metrics(run) for run in runs)
     assert len(one) == len(other) == 50 + 2
     for mine, theirs in zip(one, other, strict=True):
-        assert mine["kind"] == theirs["kind"]
-        assert mine["loss"] == pytest.approx(theirs["loss"], rel=1e-9), mine["step"]
+        assert mine.kind == theirs.kind
+        assert mine.values["loss"] == pytest.approx(theirs.values["loss"], rel=1e-9), mine.step
     # Parameters only: eigenvectors, which ENRNN carries, have no definite sign.
     mine, theirs = (dict(load_run(run, "last")[0].named_parameters()) for run in runs)
     assert mine.keys() == theirs.keys()
@@ -96,10 +96,7 @@ def test_masked_losses_weigh_by_the_global_count(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(config.as_yaml())
     torchrun(tmp_path, "-m", "eigenloop", "train", "config.yaml", "--out", "two")
     train(config, tmp_path / "one")
-    losses = [
-        [json.loads(line)["loss"] for line in (tmp_path / run / "metrics.jsonl").read_text().splitlines()]
-        for run in ("one", "two")
-    ]
+    losses = [[line.values["loss"] for line in read_metrics(tmp_path / run)] for run in ("one", "two")]
     assert losses[0] == pytest.approx(losses[1], rel=1e-9)
 
 

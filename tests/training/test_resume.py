@@ -16,6 +16,7 @@ import torch
 from training.small import metrics_of, small, summary_of, text_folder, weights_of
 
 from eigenloop.models import NAMES
+from eigenloop.runs import checkpoints
 from eigenloop.tasks import Batch
 from eigenloop.training import Config, RunError, checkpoint, load_run, resume, train
 from eigenloop.training.reporter import Silent
@@ -139,7 +140,7 @@ def test_kill_at_ten_random_moments(tmp_path: Path) -> None:
 
 
 def newest_step(run: Path) -> int:
-    return max(checkpoint.steps_in(run / "checkpoints"), default=-1)
+    return max(checkpoints.steps_in(run / "checkpoints"), default=-1)
 
 
 @pytest.fixture
@@ -248,11 +249,11 @@ def test_runs_from_when_lstm_and_gru_were_torchs_own(tmp_path: Path, model: str)
     config = small(model={"name": model, "hidden_size": 5}, training={"steps": 4})
     train(config, tmp_path / "run")
     net, _, step = load_run(tmp_path / "run", "last")
-    checkpoints = tmp_path / "run" / "checkpoints"
-    kept = checkpoint.load(checkpoints, step)
+    place = tmp_path / "run" / "checkpoints"
+    kept = checkpoint.load(place, step)
     theirs = {f"rnn.{name}": tensor for name, tensor in net.rnn.torch_state_dict().items()}
     weights = theirs | {name: tensor for name, tensor in kept.weights.items() if name.startswith("readout")}
-    checkpoint.save(checkpoints, step + 1, weights, kept.state)
+    checkpoint.save(place, step + 1, weights, kept.state)
 
     old, _, _ = load_run(tmp_path / "run", step + 1)
     assert all(torch.equal(a, b) for a, b in zip(old.parameters(), net.parameters(), strict=True))

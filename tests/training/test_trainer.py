@@ -1,6 +1,5 @@
 """The loop: its rates, what it measures, and why it stops."""
 
-import json
 import math
 import shutil
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ import torch
 from torch import nn
 from training.small import metrics_of, small, summary_of, text_folder, weights, weights_of
 
+from eigenloop.runs import read_spectra, read_summary
 from eigenloop.tasks import Adding, Batch, DataError
 from eigenloop.training import ConfigError, DivergedError, evaluate, load_run, resume, train
 from eigenloop.training.network import build_network
@@ -113,7 +113,7 @@ def test_conditioning_and_eigenvalues_are_those_of_the_quantized_matrix(tmp_path
         else:
             sigma = np.linalg.svd(W.numpy(), compute_uv=False)
             assert last["singular_ratio"] == pytest.approx(sigma[-1] / sigma[0], rel=1e-5)
-        (found,) = json.loads((tmp_path / str(bits) / "spectra.json").read_text())["after"].values()
+        (found,) = read_spectra(tmp_path / str(bits)).after.values()
         expected = sorted(abs(np.linalg.eigvals(W.numpy())))
         assert sorted(abs(complex(*pair)) for pair in found) == pytest.approx(expected, abs=1e-6)
 
@@ -121,7 +121,7 @@ def test_conditioning_and_eigenvalues_are_those_of_the_quantized_matrix(tmp_path
 def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     config = small({"valid_size": 50}, optimizer={"name": "adam", "lr": 0.05}, training={"steps": 20, "eval_every": 4})
     summary = train(config, tmp_path / "run")
-    assert json.loads((tmp_path / "run/summary.json").read_text()) == json.loads(json.dumps(summary))
+    assert read_summary(tmp_path / "run").model_dump() == summary
     evaluations = [line for line in metrics_of(tmp_path / "run") if line["kind"] == "valid"]
     assert [line["step"] for line in evaluations] == [4, 8, 12, 16, 20]
     best = min(evaluations, key=lambda line: line["loss"])
@@ -133,9 +133,8 @@ def test_what_a_run_leaves_behind(tmp_path: Path) -> None:
     assert evaluate(net, config.task, "test", 6) == summary["test"]
     assert summary["baseline"] == config.task.baseline()
     assert summary["parameters"] == sum(p.numel() for p in net.parameters())
-    spectra = json.loads((tmp_path / "run/spectra.json").read_text())
-    for moment in ("before", "after"):
-        values = np.array(spectra[moment]["recurrent_l0"]) @ [1, 1j]
+    (spectrum,) = read_spectra(tmp_path / "run").by_matrix()
+    for values in (spectrum.before, spectrum.after):
         assert np.abs(values) == pytest.approx(np.ones(8), abs=1e-5)
     expected = np.linalg.eigvals(load_run(tmp_path / "run", "last")[0].rnn.recurrent_matrix().detach().double().numpy())
     assert np.sort_complex(values) == pytest.approx(np.sort_complex(expected), abs=1e-5)

@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Collection
 from pathlib import Path
 
-from eigenloop.training.run_folder import RunFolder
+from eigenloop.runs import read_summary
 
 
 def origin(run: Path, step: int) -> dict[str, str | int | None]:
     """Return the folder as it was named, the commit that it was trained with if it says so, and the checkpoint."""
-    summary = RunFolder(run).read_json("summary.json") or {}
-    return {"folder": run.as_posix(), "commit": summary.get("commit"), "checkpoint": step}
+    summary = read_summary(run)
+    return {"folder": run.as_posix(), "commit": summary.commit if summary else None, "checkpoint": step}
 
 
 def label_for(name: str, run: Path, others: Collection[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from eigenloop.analysis.style import styled
-from eigenloop.training import atomic
+from eigenloop.runs import atomic
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
+from eigenloop.runs import json_line
 from eigenloop.training.reporter import Beginning, Reporter
-from eigenloop.training.run_folder import json_line
 
 
 class Display(Reporter, Protocol):

@@ -161,9 +161,9 @@ def _state(label: str, folder: Path) -> str:
     line = progress_of(folder)
     if line is None:
         return f"{label}: starting"
-    loss = line.get("loss")
-    found = "" if loss is None else f"{line['kind']} loss {loss:.4g}, "
-    return f"{label}: step {line['step']}, {found}{clock(line['seconds'])}"
+    loss = line.values.get("loss")
+    found = "" if loss is None else f"{line.kind} loss {loss:.4g}, "
+    return f"{label}: step {line.step}, {found}{clock(line.seconds or 0.0)}"
 
 
 def _compared(experiment: Experiment, name: str, record: Record) -> str:

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.experiments.schema import Experiment
 from eigenloop.registry import experiment_files
-from eigenloop.training import yaml_text
+from eigenloop.runs import yaml_text
 
 
 def names() -> list[str]:

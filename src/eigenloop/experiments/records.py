@@ -13,8 +13,9 @@ from eigenloop.analysis.rounding import spread
 from eigenloop.experiments.again import measured_again
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
-from eigenloop.training import RunError, atomic
-from eigenloop.training.run_folder import finite
+from eigenloop.runs import MetricLine, Summary, atomic, read_metrics, read_summary
+from eigenloop.runs.json_text import finite
+from eigenloop.training import RunError
 from eigenloop.training.runs import numerics_of_run
 
 #: Points that a curve keeps at most.
@@ -109,59 +110,58 @@ def _written(content: dict[str, Any]) -> str:
 
 def collected(run: Planned, folder: Path) -> Record | None:
     """Read the record of a run from its folder, finished or not; None while nothing was measured."""
-    metrics = lines_of(folder / "metrics.jsonl")
-    summary = _json(folder / "summary.json") or {}
-    if not metrics and not summary:
+    metrics, summary = read_metrics(folder), read_summary(folder)
+    if not metrics and summary is None:
         return None
     config = run.config()
     metric, measure = run.metric, run.measure
-    complete = summary.get("status") in ("finished", "solved", "diverged")
+    complete = summary is not None and summary.status in ("finished", "solved", "diverged")
     split = config.task.splits[0]
-    curve = [(line["step"], line.get(metric)) for line in metrics if line["kind"] == split]
-    train = [(line["step"], line.get("loss")) for line in metrics if line["kind"] == "train"]
-    last = metrics[-1] if metrics else {}
+    curve = [(line.step, line.values.get(metric)) for line in metrics if line.kind == split]
+    train = [(line.step, line.values.get("loss")) for line in metrics if line.kind == "train"]
+    last = metrics[-1] if metrics else MetricLine(kind="train", step=0, values={})
     if run.shared is None:
         value = measured(measure, metric, summary, curve, train, run.experiment.higher_is_better)
     else:
         curve, train = [], []
-        value = measured_again(run, folder)[metric] if summary.get("test") else None
+        value = measured_again(run, folder)[metric] if summary is not None and summary.test else None
     return Record(
         budget=run.budget,
         seed=run.seed,
         metric=metric,
         measure=measure,
         value=value,
-        baseline=(summary.get("baseline") or config.task.baseline()).get(metric),
-        status=summary.get("status", "unfinished"),
+        baseline=((summary.baseline if summary else None) or config.task.baseline()).get(metric),
+        status=summary.status if summary else "unfinished",
         complete=complete,
-        steps=int(summary.get("steps") or last.get("step", 0)) if complete else int(last.get("step", 0)),
+        steps=summary.steps if summary and complete else last.step,
         planned_steps=config.training.steps,
-        epochs=last.get("epoch"),
-        parameters=summary.get("parameters"),
+        epochs=last.epoch,
+        parameters=summary.parameters if summary else None,
         curve=thinned(curve),
         train_curve=thinned(train),
         config=_without_places(config.as_dict()),
         config_hash=config_hash(config),
         numerics=numerics_of_run(folder),
-        commit=summary.get("commit"),
-        seconds=float(summary.get("seconds") or last.get("seconds", 0.0)),
-        started=summary.get("started", ""),
-        versions=summary.get("versions", {}),
-        machine=summary.get("machine", {}),
+        commit=summary.commit if summary else None,
+        seconds=float(summary.seconds if summary else last.seconds or 0.0),
+        started=summary.started if summary else "",
+        versions=summary.versions if summary else {},
+        machine=summary.machine if summary else {},
     )
 
 
 def measured(
     measure: Measure,
     metric: str,
-    summary: dict[str, Any],
+    summary: Summary | None,
     curve: Sequence[tuple[int, float | None]],
     train: Sequence[tuple[int, float | None]],
     higher_is_better: bool,
 ) -> float | None:
     """Return the number that is compared; None where it was not measured, be it that the test is still to come.
 
-    >>> measured("lowest-train", "loss", {}, [], [(10, 0.3), (20, 0.1), (30, 0.2)], False)
+    >>> measured("lowest-train", "loss", None, [], [(10, 0.3), (20, 0.1), (30, 0.2)], False)
     0.1
     """
     best = max if higher_is_better else min
@@ -174,7 +174,7 @@ def measured(
     if measure == "final":
         return values[-1] if values else None
     if measure == "test":
-        test = (summary.get("test") or {}).get(metric)
+        test = summary.test.get(metric) if summary is not None and summary.test else None
         return None if test is None else float(test)
     return best(values, default=None)
 
@@ -192,28 +192,3 @@ def thinned(curve: Sequence[tuple[int, float | None]]) -> list[tuple[int, float 
 def _without_places(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Leave out the folder of the data, which is somebody's own."""
     return {section: {k: v for k, v in values.items() if k != "data_dir"} for section, values in settings.items()}
-
-
-def lines_of(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of metrics; one that was torn by a kill is left out."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return []
-    found = []
-    for line in text.splitlines():
-        try:
-            value = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(value, dict) and "step" in value and "kind" in value:
-            found.append(value)
-    return found
-
-
-def _json(path: Path) -> dict[str, Any] | None:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return value if isinstance(value, dict) else None

@@ -11,17 +11,17 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from eigenloop.experiments import records
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.records import Record
 from eigenloop.numerics import revised_since
+from eigenloop.runs import MetricLine, RunFolder, atomic, read_metrics
 from eigenloop.tasks import DataError
-from eigenloop.training import ConfigError, DivergedError, RunError, atomic, resume, train
+from eigenloop.training import ConfigError, DivergedError, RunError, resume, train
 from eigenloop.training.config import reads_files, with_data_dir
-from eigenloop.training.run_folder import RunFolder
-from eigenloop.training.runs import can_go_on, numerics_of_run
+from eigenloop.training.runs import can_go_on, numerics_of_run, stored_config
 from eigenloop.training.signals import Interruption
 
 #: How long a training that is asked to stop may take to save itself.
@@ -185,7 +185,7 @@ def _for_task(run: Planned, data_dir: Path | None) -> Path | None:
 def _place(run: Planned, work: Path, watcher: Watcher) -> tuple[Path, bool]:
     """Return a run's folder, and whether it was begun; one that cannot become this run's result is renamed."""
     folder = folder_of(run, work)
-    begun = (folder / "config.yaml").is_file()
+    begun = RunFolder(folder).has_config()
     if begun and not _usable(run, folder):
         watcher.set_aside(run, RunFolder(folder).set_aside())
         begun = False
@@ -232,7 +232,7 @@ def _one_thread(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _same_settings(run: Planned, folder: Path) -> bool:
     try:
-        return config_hash(RunFolder(folder).stored()) == config_hash(run.training.config())
+        return config_hash(stored_config(folder)) == config_hash(run.training.config())
     except (ConfigError, RunError):  # nothing there, or nothing that can be read
         return False
 
@@ -278,7 +278,7 @@ def _stop(running: Sequence[_Running]) -> None:
             job.process.wait()
 
 
-def progress_of(folder: Path) -> dict[str, Any] | None:
+def progress_of(folder: Path) -> MetricLine | None:
     """Return the newest line of metrics of a run; None before there is one."""
-    lines = records.lines_of(folder / "metrics.jsonl")
+    lines = read_metrics(folder)
     return lines[-1] if lines else None

@@ -10,7 +10,8 @@ from eigenloop import experiments
 from eigenloop.experiments import Experiment
 from eigenloop.published import markdown, page
 from eigenloop.published.table import compare
-from eigenloop.training import RunError, atomic
+from eigenloop.runs import atomic
+from eigenloop.training import RunError
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import yaml
 
 from eigenloop.report import names
 from eigenloop.report.formatting import shortened
-from eigenloop.report.runs import Run
+from eigenloop.runs import Run
 
 #: How many colours the style sheet has; further runs get the same colours, dashed.
 COLOURS = 8
@@ -104,7 +104,7 @@ def _task(run: Run) -> dict[str, Any]:
 
 def _group(title: str, entries: Sequence[Entry]) -> Group:
     task = _task(entries[0].run)
-    judged = [entry.run.summary for entry in entries if entry.run.summary and entry.run.summary.metric]
+    judged = [entry.run.summary for entry in entries if entry.run.summary]
     return Group(
         title=title,
         phrase=names.task(str(task.get("name", "an unnamed task")))[1],
@@ -112,7 +112,7 @@ def _group(title: str, entries: Sequence[Entry]) -> Group:
             (str(key), names.setting(value)) for key, value in task.items() if key != "name" and value is not None
         ),
         entries=tuple(entries),
-        metric=(judged[0].metric if judged else None) or "loss",
+        metric=judged[0].metric if judged else "loss",
         higher_is_better=judged[0].higher_is_better if judged else False,
     )
 

@@ -28,9 +28,11 @@ TASKS = {
     "adding": ("Adding", "the adding task"),
     "copying": ("Copying", "the copying task"),
     "denoise": ("Denoising", "the denoising task"),
-    "mnist": ("MNIST", "MNIST"),
     "parenthesis": ("Parenthesis", "the parenthesis task"),
-    "ptb": ("Penn Treebank", "Penn Treebank"),
+    "pmnist": ("Permuted MNIST", "permuted MNIST"),
+    "ptb-char": ("Penn Treebank, characters", "characters of Penn Treebank"),
+    "ptb-word": ("Penn Treebank, words", "words of Penn Treebank"),
+    "smnist": ("Sequential MNIST", "sequential MNIST"),
     "timit": ("TIMIT", "TIMIT"),
 }
 QUANTITIES = {

@@ -12,16 +12,15 @@ from pathlib import Path
 from markupsafe import Markup
 
 from eigenloop import pages
+from eigenloop.errors import RunError
 from eigenloop.report import chart, names, paths, plane, settings, verdict
 from eigenloop.report.curves import Figure, conditioning, defects, learning
-from eigenloop.report.errors import RunError
 from eigenloop.report.formatting import duration, enumeration, quantity
 from eigenloop.report.groups import COLOURS, Entry, Group, grouped
 from eigenloop.report.places import Places, places
-from eigenloop.report.runs import read_all
 from eigenloop.report.table import table
 from eigenloop.report.tracks import tracks
-from eigenloop.training import atomic
+from eigenloop.runs import atomic, read_all
 
 
 @dataclass(frozen=True)
@@ -148,7 +147,7 @@ def _details(entry: Entry) -> Details:
         missing=tuple(run.missing()),
         command=f"eigenloop train {shlex.quote(str(run.folder / 'config.yaml'))} --out NEW_FOLDER",
         facts=_facts(entry),
-        sections=tuple((str(name), _settings(section)) for name, section in run.config.items()),
+        sections=tuple((name, _settings(section)) for name, section in run.config.items()),
     )
 
 
@@ -157,20 +156,18 @@ def _facts(entry: Entry) -> tuple[tuple[str, str], ...]:
     facts = [("folder", str(run.folder)), ("status", run.status)]
     if summary is None:
         return tuple(facts)
-    facts += [("reason", summary.reason or ""), ("started", summary.started or ""), ("commit", summary.commit or "")]
+    facts += [("reason", summary.reason), ("started", summary.started), ("commit", summary.commit or "")]
     facts += [("parameters", quantity(summary.parameters)), ("training time", duration(summary.seconds))]
     for kind, numbers in (("best", summary.best), *summary.final.items(), ("test", summary.test)):
-        written = ", ".join(f"{names.quantity(name)} {quantity(value)}" for name, value in numbers.items())
+        written = ", ".join(f"{names.quantity(name)} {quantity(value)}" for name, value in (numbers or {}).items())
         facts.append((kind if kind in ("best", "test") else f"final {kind}", written))
     facts += [("versions", _joined(summary.versions)), ("machine", _joined(summary.machine))]
     return tuple((name, fact) for name, fact in facts if fact)
 
 
-def _joined(entries: Mapping[str, str]) -> str:
+def _joined(entries: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {value}" for name, value in entries.items())
 
 
-def _settings(section: object) -> tuple[tuple[str, str], ...]:
-    if isinstance(section, Mapping):
-        return tuple((str(key), names.setting(value)) for key, value in section.items())
-    return (("", names.setting(section)),)
+def _settings(section: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    return tuple((key, names.setting(value)) for key, value in section.items())

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from eigenloop.report import scales
 from eigenloop.report.formatting import quantity
 from eigenloop.report.groups import Entry
-from eigenloop.report.spectra import Spectrum
+from eigenloop.runs import Spectrum
 
 #: A panel is SIZE units wide and high, with the origin in its middle; EDGE units around it are left to labels.
 SIZE, EDGE = 220, 12

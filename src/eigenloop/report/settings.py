@@ -11,8 +11,8 @@ import yaml
 from eigenloop.report import names
 from eigenloop.report.formatting import quantity
 from eigenloop.report.groups import Entry, Group
-from eigenloop.report.runs import Run
 from eigenloop.report.values import finite, number
+from eigenloop.runs import Run
 
 #: Where things are and how a run is watched, not what it computes.
 _BESIDE_THE_POINT = {
@@ -59,7 +59,7 @@ def by_seed(group: Group) -> list[tuple[Entry, ...]]:
         settings = flat(entry.run)
         seed = settings.pop("training.seed", None)
         summary = entry.run.summary
-        tested = summary is not None and finite(summary.test.get(group.metric)) is not None
+        tested = summary is not None and summary.test is not None and finite(summary.test.get(group.metric)) is not None
         ended = tested and seed is not None and entry.run.status in ("finished", "solved")
         others = sets.setdefault(yaml.safe_dump(settings), []) if ended else []
         if not ended or seed in (other.run.section("training")["seed"] for other in others):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from eigenloop.report import names, settings
 from eigenloop.report.formatting import MISSING, duration, quantity, with_spread
 from eigenloop.report.groups import Entry, Group
-from eigenloop.report.runs import Run
 from eigenloop.report.values import finite, number
+from eigenloop.runs import Run
 
 #: Columns whose cells are words; all others are numbers.
 WORDS = ("Run", "Task", "Status")
@@ -79,7 +79,7 @@ def _row(entries: Sequence[Entry], group: Group, places: Sequence[str]) -> Row:
         _numbers([run.steps for run in runs]),
         Cell(duration(seconds), _key(seconds)),
         _numbers([_best(each, group) for each in entries]),
-        _numbers([run.summary.test.get(_metric(run, group)) if run.summary else None for run in runs]),
+        _numbers([(run.summary.test or {}).get(_metric(run, group)) if run.summary else None for run in runs]),
         _numbers([run.summary.baseline.get(_metric(run, group)) if run.summary else None for run in runs]),
         *(_setting(config.get(place)) for place in places),
         _word(" and ".join(dict.fromkeys(run.status for run in runs))),
@@ -88,13 +88,13 @@ def _row(entries: Sequence[Entry], group: Group, places: Sequence[str]) -> Row:
 
 
 def _metric(run: Run, group: Group) -> str:
-    return (run.summary.metric if run.summary else None) or group.metric
+    return run.summary.metric if run.summary else group.metric
 
 
 def _best(entry: Entry, group: Group) -> float | None:
     metric = _metric(entry.run, group)
     if entry.run.summary:
-        return entry.run.summary.best.get(metric)
+        return (entry.run.summary.best or {}).get(metric)
     values = [finite(line.values.get(metric)) for line in entry.run.lines["valid"]]
     known = [value for value in values if value is not None]
     return (max if group.higher_is_better else min)(known, default=None)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eigenloop.report.groups import Entry
-from eigenloop.report.metrics import KINDS
 from eigenloop.report.thinning import Stretch, stretches, summarise
+from eigenloop.runs.run import KINDS
 
 AXES = ("step", "time")
 

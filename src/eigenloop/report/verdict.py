@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from eigenloop.report import names, settings
 from eigenloop.report.formatting import THIN, enumeration, quantity
 from eigenloop.report.groups import Entry, Group
-from eigenloop.report.runs import Run
 from eigenloop.report.values import finite
+from eigenloop.runs import Run
 
 #: How many times better than the baseline counts as solved, and how near to it counts as having stayed there.
 SOLVED, LEVEL = 10.0, 0.05
@@ -74,7 +74,7 @@ def score(run: Run, metric: str) -> Score | None:
             (run.summary.final.get("test", {}), "test set"),
         ]
         for numbers, source in candidates:
-            value = finite(numbers.get(metric))
+            value = finite((numbers or {}).get(metric))
             if value is not None:
                 return Score(value, source)
     for kind, source in (("valid", "validation"), ("test", "test set"), ("train", "training")):

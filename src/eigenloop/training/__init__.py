@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from eigenloop.errors import ConfigError, DivergedError, RunError
-from eigenloop.training.config import Config, make_config, read_settings
+from eigenloop.runs import read_settings
+from eigenloop.training.config import Config, make_config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.runs import load_run, resume, train
 

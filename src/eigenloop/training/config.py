@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.recipes import RECIPES
+from eigenloop.runs import yaml_text
 from eigenloop.tasks import TASKS, Task
-from eigenloop.training import optimizers, yaml_text
+from eigenloop.training import optimizers
 from eigenloop.training.keys import (
     checked_sections,
     chosen_names,
@@ -90,24 +90,6 @@ def make_config(settings: Mapping[str, Any]) -> Config:
     )
     _check_together(config)
     return config
-
-
-def read_settings(path: Path) -> dict[str, Any]:
-    """Read a YAML file of settings."""
-    try:
-        settings = yaml_text.load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError, RecursionError) as error:
-        where = " ".join(str(error).split())
-        raise ConfigError(f"{path} is not YAML: {where[:300]}") from error
-    if settings is None:
-        return {}
-    if not isinstance(settings, dict):
-        raise ConfigError(
-            f"{path} holds a {type(settings).__name__}: it should be a mapping with the sections {', '.join(SECTIONS)}"
-        )
-    return settings
 
 
 def _section(name: str, kind: type[Any], values: Mapping[str, Any]) -> Any:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from eigenloop.errors import DivergedError, RunError
-from eigenloop.training import checkpoint
-from eigenloop.training.run_folder import RunFolder
+from eigenloop.runs import RunFolder, checkpoints
 
 
 def diverged(what: str, step: int, folder: RunFolder) -> DivergedError:
     """Return the error for NaN or inf after a step."""
-    saved = checkpoint.last_in(folder.checkpoints)
-    last = None if saved is None else checkpoint.folder_of(folder.checkpoints, saved)
+    saved = checkpoints.last_in(folder.checkpoints)
+    last = None if saved is None else checkpoints.folder_of(folder.checkpoints, saved)
     good = f"No checkpoint is left in {folder.path}" if last is None else f"The last good checkpoint is {last}"
     return DivergedError(
         f"training stopped after step {step}: {what}. {good}",
@@ -24,7 +23,7 @@ def unwritable(error: OSError, folder: RunFolder) -> RunError:
     problem = f"{error.filename or folder.path} could not be written: {error.strerror or error}"
     if not folder.has_config():
         return RunError(f"{problem}. Nothing of the run is left in {folder.path}", "start it again")
-    saved = checkpoint.last_in(folder.checkpoints)
+    saved = checkpoints.last_in(folder.checkpoints)
     kept = "No checkpoint is saved" if saved is None else f"Everything up to step {saved} is saved"
     return RunError(
         f"{problem}. {kept}", "mend that, then resume the run", flags="mend that, then continue with --resume"
@@ -40,7 +39,7 @@ def out_of_memory(step: int) -> RunError:
     )
 
 
-def best_is_lost(damaged: checkpoint.DamagedError, folder: RunFolder) -> RunError:
+def best_is_lost(damaged: checkpoints.DamagedError, folder: RunFolder) -> RunError:
     """Return the error for a training that is over, but whose best network cannot be read."""
     return RunError(
         f"the training is over and its last network is saved, but the best one is lost ({damaged}), so the test part "

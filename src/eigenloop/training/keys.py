@@ -11,8 +11,8 @@ import yaml
 from eigenloop import models
 from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.recipes import RECIPES
+from eigenloop.runs import yaml_text
 from eigenloop.tasks import TASKS, Task
-from eigenloop.training import yaml_text
 from eigenloop.training.optimizers import OPTIMIZERS
 from eigenloop.training.published import SECTIONS, published_settings
 from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection

@@ -13,13 +13,13 @@ import torch
 
 from eigenloop.errors import ConfigError, RunError
 from eigenloop.readout import Model
+from eigenloop.runs import RunFolder, checkpoints, read_config, read_summary
 from eigenloop.training import checkpoint
-from eigenloop.training.config import Config, make_config, read_settings, with_data_dir
+from eigenloop.training.config import Config, make_config, with_data_dir
 from eigenloop.training.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
 from eigenloop.training.reporter import Reporter, Silent
-from eigenloop.training.run_folder import RunFolder
 from eigenloop.training.trainer import Trainer
 
 #: Settings that may change when a run goes on: how long it lasts and how it is watched, not what it computes.
@@ -58,7 +58,7 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
         try:
             trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
             if processes.first:
-                folder.create(config)
+                folder.create(config.as_dict())
             processes.wait()
             return trainer.run()
         finally:
@@ -70,8 +70,15 @@ def resume(
 ) -> dict[str, Any]:
     """Go on with the run in a folder, with settings that may change changed; return the summary."""
     folder = RunFolder(Path(out))
-    diverged = (folder.read_json("summary.json") or {}).get("status") == "diverged"
-    config = changed(folder.stored(), changes or {}, _MAY_CHANGE + (_AFTER_DIVERGENCE if diverged else ()))
+    if not folder.has_config():
+        raise RunError(
+            f"{folder.path} holds no run to continue (no config.yaml)",
+            "start one with train",
+            flags="leave out --resume to start one",
+        )
+    summary = read_summary(folder.path)
+    after = _AFTER_DIVERGENCE if summary is not None and summary.status == "diverged" else ()
+    config = changed(stored_config(folder.path), changes or {}, _MAY_CHANGE + after)
     with joined(config.training.device) as processes, _left_as_it_was():
         try:
             trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
@@ -127,6 +134,11 @@ def changed(config: Config, changes: Mapping[str, Any], may_change: Collection[s
     return make_config(wanted)
 
 
+def stored_config(folder: Path) -> Config:
+    """Return the configuration of the run in a folder."""
+    return make_config(read_config(folder))
+
+
 def load_run(
     folder: Path | str, which: str | int = "best", *, data_dir: Path | None = None, device: str | None = None
 ) -> tuple[Model, Config, int]:
@@ -139,9 +151,7 @@ def load_run(
         device: where the network shall be, if not where it was trained.
     """
     path = Path(folder)
-    if not (path / "config.yaml").is_file():
-        raise RunError(f"{path} is not the folder of a run: it holds no config.yaml")
-    config = make_config(read_settings(path / "config.yaml"))
+    config = stored_config(path)
     if data_dir is not None:
         config = with_data_dir(config, data_dir)
     if device is not None:
@@ -158,9 +168,9 @@ def load_run(
 def numerics_of_run(folder: Path | str) -> dict[str, int]:
     """Return the versions of the arithmetic that the run in a folder began with; empty where it does not say."""
     path = Path(folder)
-    summary = RunFolder(path).read_json("summary.json")
-    if isinstance(summary, dict) and "numerics" in summary:
-        return dict(summary["numerics"])
+    summary = read_summary(path)
+    if summary is not None and summary.numerics:
+        return dict(summary.numerics)
     found = _newest(path)
     return {} if found is None else dict(found.state["progress"].get("numerics", {}))
 
@@ -175,34 +185,34 @@ def _newest(path: Path) -> checkpoint.Checkpoint | None:
     """Read the newest checkpoint of a run; None if there is none that is whole."""
     try:
         found = checkpoint.newest(path / "checkpoints")
-    except checkpoint.DamagedError:
+    except checkpoints.DamagedError:
         return None
     return None if found is None else found[1]
 
 
 def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:
     """Read the checkpoint that is asked for, or say why it cannot be had: never another one."""
-    checkpoints = path / "checkpoints"
-    steps = checkpoint.steps_in(checkpoints)
+    place = path / "checkpoints"
+    steps = checkpoints.steps_in(place)
     if not steps:
         raise RunError(f"{path} holds no checkpoint yet")
     try:
-        step = _step_of(checkpoints, steps[-1], which)
+        step = _step_of(place, steps[-1], which)
         if step not in steps:
             raise RunError(f"{path} has no checkpoint of step {step}: there are {', '.join(map(str, steps))}")
-        return step, checkpoint.load(checkpoints, step)
-    except checkpoint.DamagedError as error:
-        whole = [step for step in steps if checkpoint.is_whole(checkpoints, step)]
+        return step, checkpoint.load(place, step)
+    except checkpoints.DamagedError as error:
+        whole = [step for step in steps if checkpoint.is_whole(place, step)]
         names = ["last"] * (steps[-1] in whole) + [str(step) for step in whole]
         fix = f"choose another checkpoint of this run: {', '.join(names)}" if names else "train the run again"
         flags = f"choose another one with --checkpoint {' or '.join(names)}" if names else ""
         raise RunError(str(error), fix, flags=flags) from error
 
 
-def _step_of(checkpoints: Path, last: int, which: str | int) -> int:
+def _step_of(place: Path, last: int, which: str | int) -> int:
     """Return the step of the checkpoint that is meant; the last one knows which is the best."""
     if which == "best":
-        best = checkpoint.load(checkpoints, last).state["progress"]["best"]
+        best = checkpoint.load(place, last).state["progress"]["best"]
         return last if best is None else int(best["step"])
     if which == "last":
         return last

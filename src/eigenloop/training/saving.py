@@ -9,12 +9,12 @@ import torch
 from eigenloop.errors import DivergedError, RunError
 from eigenloop.optim.stepwise import OutdatedStateError
 from eigenloop.readout import Model
+from eigenloop.runs import RunFolder, checkpoints
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, states
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
 from eigenloop.training.reporter import Reporter
-from eigenloop.training.run_folder import RunFolder
 from eigenloop.training.schedule import Schedule
 from eigenloop.training.update import Updater
 
@@ -71,7 +71,7 @@ class Saver:
             }
             checkpoint.save(self.folder.checkpoints, progress.step, self.net.state_dict(), state)
             best = 0 if progress.best is None else int(progress.best["step"])
-            checkpoint.prune(self.folder.checkpoints, {0, best})
+            checkpoints.prune(self.folder.checkpoints, {0, best})
         self.processes.wait()
         self._saved_at = time.monotonic()
 
@@ -79,7 +79,7 @@ class Saver:
         """Go on from the newest whole checkpoint; None if the run was stopped before its first."""
         try:
             found = checkpoint.newest(self.folder.checkpoints)
-        except checkpoint.DamagedError as error:
+        except checkpoints.DamagedError as error:
             again = "start the run again: train from its config.yaml in another folder"
             raise RunError(str(error), again, flags=f"{again}, --out") from error
         if found is None:
@@ -96,7 +96,7 @@ class Saver:
             )
         self.processes.wait()  # until all have read
         if problems and self.processes.first:
-            checkpoint.set_aside(self.folder.checkpoints, step)
+            checkpoints.set_aside(self.folder.checkpoints, step)
         rank = self.processes.rank
         torch.set_num_threads(state["threads"])
         self._load(step, kept)
@@ -125,7 +125,7 @@ class Saver:
             raise RunError(f"the run in {self.folder.path} cannot go on: {error}, in another folder") from error
         except (RuntimeError, ValueError) as error:
             raise RunError(
-                f"{checkpoint.folder_of(self.folder.checkpoints, step)} does not fit the network of "
+                f"{checkpoints.folder_of(self.folder.checkpoints, step)} does not fit the network of "
                 f"{self.folder.path / 'config.yaml'}, which was changed: restore it, or start another run"
             ) from error
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
@@ -146,6 +146,5 @@ class Saver:
     def _set_back(self, metrics_size: int) -> None:
         """Forget what was written after the checkpoint."""
         if self.processes.first:
-            self.folder.cut_metrics(metrics_size)
-            (self.folder.path / "summary.json").unlink(missing_ok=True)
+            self.folder.set_back(metrics_size)
         self.processes.wait()

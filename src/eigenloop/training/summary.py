@@ -1,11 +1,10 @@
-"""What is left of a training in one JSON object."""
+"""What is left of a training: its summary, and how it is called."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from torch import nn
 
+from eigenloop.runs import Summary
 from eigenloop.training import machine
 from eigenloop.training.config import Config
 from eigenloop.training.progress import Progress
@@ -34,28 +33,28 @@ def summarise(
     status: str,
     reason: str,
     test: dict[str, float] | None,
-) -> dict[str, Any]:
+) -> Summary:
     """Return results, baseline, time, and what they were made with."""
     task = config.task
-    return {
-        "status": status,
-        "reason": reason,
-        "task": task.name,
-        "model": config.network.name,
-        "steps": progress.step,
-        "epochs": epochs,
-        "parameters": count_parameters(net),
-        "metric": task.metric,
-        "higher_is_better": task.higher_is_better,
-        "baseline": task.baseline(),
-        "best": progress.best,
-        "final": progress.latest,
-        "test": test,
-        "seconds": round(progress.seconds, 3),
-        "started": progress.started,
-        "processes": processes,
-        "commit": machine.commit(),
-        "numerics": progress.numerics,
-        "versions": machine.versions(),
-        "machine": machine.machine(),
-    }
+    return Summary(
+        status=status,
+        reason=reason,
+        task=task.name,
+        model=config.network.name,
+        steps=progress.step,
+        epochs=epochs,
+        parameters=count_parameters(net),
+        metric=task.metric,
+        higher_is_better=task.higher_is_better,
+        baseline=task.baseline(),
+        best=progress.best,
+        final=progress.latest,
+        test=test,
+        seconds=round(progress.seconds, 3),
+        started=progress.started,
+        processes=processes,
+        commit=machine.commit(),
+        numerics=progress.numerics,
+        versions=machine.versions(),
+        machine=machine.machine(),
+    )

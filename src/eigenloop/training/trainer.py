@@ -12,6 +12,8 @@ import torch
 from eigenloop.errors import ConfigError, DivergedError
 from eigenloop.matrices.errors import NotFiniteError
 from eigenloop.numerics import revised_since
+from eigenloop.runs import RunFolder, Spectra, Summary
+from eigenloop.runs.checkpoints import DamagedError
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, endings
@@ -25,7 +27,6 @@ from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
 from eigenloop.training.published import is_published
 from eigenloop.training.reporter import Beginning, Reporter
-from eigenloop.training.run_folder import RunFolder
 from eigenloop.training.saving import Saver
 from eigenloop.training.schedule import Schedule, scale_rates
 from eigenloop.training.signals import Interruption
@@ -92,7 +93,7 @@ class Trainer:
         try:
             restored = self.saver.restore(self.reporter) if resume else None
             if resume and self.processes.first:
-                self.folder.write_config(self.config)
+                self.folder.write_config(self.config.as_dict())
             if restored is not None:
                 self.progress = restored
                 self._tell_revisions()
@@ -129,7 +130,7 @@ class Trainer:
         self.progress.numerics = numerics_in(self.net, self.optimizer)
         self.progress.started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         if self.processes.first:
-            self.folder.write_json("spectra.json", {"before": spectra(self.net)})
+            self.folder.write_spectra(Spectra(before=spectra(self.net)))
         self.saver.save(self.progress)
 
     def _loop(self, interruption: Interruption) -> tuple[str, str]:
@@ -182,7 +183,7 @@ class Trainer:
         """Write down that the training ended, and return the error that says so."""
         error = endings.diverged(what, self.progress.step, self.folder)
         if self.processes.first:
-            self.folder.write_json("summary.json", self._summary("diverged", str(error)))
+            self.folder.write_summary(self._summary("diverged", str(error)))
         return error
 
     # ---------------------------------------------------------------- measuring
@@ -193,7 +194,7 @@ class Trainer:
         if self.processes.first:
             self.folder.log(record)
             if not self.folder.has_config():
-                self.folder.write_config(self.config)
+                self.folder.write_config(self.config.as_dict())
                 self.reporter.notice(f"{self.folder.path / 'config.yaml'} was deleted, and is written again")
             if self.board is not None:
                 self.board.write(record)
@@ -290,20 +291,20 @@ class Trainer:
         if status != "stopped":
             try:
                 test = self._tested()
-            except checkpoint.DamagedError as error:
+            except DamagedError as error:
                 damaged = error
                 reason += f". The test part was not measured, because the best checkpoint is lost: {error}"
         summary = self._summary(status, reason, test)
         if self.processes.first:
-            before = (self.folder.read_json("spectra.json") or {}).get("before")
-            self.folder.write_json("spectra.json", {"before": before, "after": spectra(self.net)})
-            self.folder.write_json("summary.json", summary)
-        self.reporter.end(summary)
+            self.folder.write_spectra(Spectra(after=spectra(self.net)))
+            self.folder.write_summary(summary)
+        told = summary.model_dump()
+        self.reporter.end(told)
         self.processes.wait()
         if damaged is not None:
             raise endings.best_is_lost(damaged, self.folder) from damaged
-        return summary
+        return told
 
-    def _summary(self, status: str, reason: str, test: dict[str, float] | None = None) -> dict[str, Any]:
+    def _summary(self, status: str, reason: str, test: dict[str, float] | None = None) -> Summary:
         count = self.processes.count
         return summarise(self.config, self.net, self.progress, self._epochs(), count, status, reason, test)

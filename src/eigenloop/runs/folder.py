@@ -1,19 +1,21 @@
-"""A run as a folder: config.yaml, metrics.jsonl, checkpoints/, summary.json, spectra.json."""
+"""Writing a run folder: config.yaml, metrics.jsonl, checkpoints/, summary.json, spectra.json."""
 
 from __future__ import annotations
 
 import errno
 import itertools
 import json
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
 from eigenloop.errors import RunError
-from eigenloop.training import atomic
-from eigenloop.training.config import Config, make_config, read_settings
+from eigenloop.runs import atomic
+from eigenloop.runs.json_text import finite, json_line
+from eigenloop.runs.reading import CONFIG, METRICS, SPECTRA, SUMMARY, read_spectra
+from eigenloop.runs.schema import MetricLine, Spectra, Summary
+from eigenloop.runs.settings_file import text_of
 
 try:
     import fcntl
@@ -39,7 +41,7 @@ class RunFolder:
         """The folder of the checkpoints."""
         return self.path / "checkpoints"
 
-    def create(self, config: Config) -> None:
+    def create(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
         """Make the folder with its configuration; refuse one that holds anything but what a killed start left."""
         try:
             if self.path.exists() and not self.path.is_dir():
@@ -55,7 +57,7 @@ class RunFolder:
                 )
             self.checkpoints.mkdir(parents=True, exist_ok=True)
             self._hold()
-            self.write_config(config)
+            self.write_config(settings)
         except OSError as error:
             raise RunError(f"the run folder {self.path} cannot be made: {error.strerror or error}") from error
 
@@ -63,16 +65,6 @@ class RunFolder:
         """Whether the folder is empty, or a run was killed in it before it had written its configuration."""
         names = [entry.name for entry in self.path.iterdir() if not entry.name.endswith(".tmp")]
         return set(names) <= {".lock", "checkpoints"} and not any(self.checkpoints.glob("*"))
-
-    def stored(self) -> Config:
-        """Return the configuration of a folder that is there."""
-        if not self.has_config():
-            raise RunError(
-                f"{self.path} holds no run to continue (no config.yaml)",
-                "start one with train",
-                flags="leave out --resume to start one",
-            )
-        return make_config(read_settings(self.path / "config.yaml"))
 
     def open(self) -> None:
         """Take up a folder that is there."""
@@ -117,17 +109,10 @@ class RunFolder:
 
     # ---------------------------------------------------------------- metrics
 
-    def cut_metrics(self, size: int) -> None:
-        """Forget the lines after the first `size` bytes, and go on writing there."""
-        path = self.path / "metrics.jsonl"
-        path.touch()
-        if path.stat().st_size < size:
-            raise RunError(f"{path} is shorter than it was at the checkpoint ({size} bytes): restore it, or start anew")
-        os.truncate(path, size)
-
     def log(self, record: Mapping[str, Any]) -> None:
         """Add a line of metrics; refuse where the file that is written to is no longer the one in the folder."""
-        path = self.path / "metrics.jsonl"
+        MetricLine.of(record)
+        path = self.path / METRICS
         if self._metrics is None:
             self._metrics = path.open("ab", buffering=0)
         elif not path.exists() or not os.path.samestat(path.stat(), os.fstat(self._metrics.fileno())):
@@ -135,33 +120,46 @@ class RunFolder:
         self._metrics.write(json_line(record).encode() + b"\n")
 
     def metrics_size(self) -> int:
-        """Return the size of metrics.jsonl, once all of it is on the disk."""
+        """Return the size of the metrics, once all of them are on the disk."""
         if self._metrics is None:
-            path = self.path / "metrics.jsonl"
+            path = self.path / METRICS
             return path.stat().st_size if path.exists() else 0
         os.fsync(self._metrics.fileno())
         return int(os.fstat(self._metrics.fileno()).st_size)
+
+    def set_back(self, metrics_size: int) -> None:
+        """Forget the summary, and the metrics after the first so many bytes; go on writing there."""
+        path = self.path / METRICS
+        path.touch()
+        if path.stat().st_size < metrics_size:
+            raise RunError(
+                f"{path} is shorter than it was at the checkpoint ({metrics_size} bytes)", "restore it, or start anew"
+            )
+        os.truncate(path, metrics_size)
+        (self.path / SUMMARY).unlink(missing_ok=True)
 
     # ---------------------------------------------------------------- whole files
 
     def has_config(self) -> bool:
         """Whether config.yaml is there."""
-        return (self.path / "config.yaml").is_file()
+        return (self.path / CONFIG).is_file()
 
-    def write_config(self, config: Config) -> None:
+    def write_config(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
         """Replace config.yaml."""
-        atomic.write_text(self.path / "config.yaml", config.as_yaml())
+        atomic.write_text(self.path / CONFIG, text_of(settings))
 
-    def write_json(self, name: str, value: Any) -> None:
-        """Replace a JSON file."""
+    def write_summary(self, summary: Summary) -> None:
+        """Write down how the run ended."""
+        self._write_json(SUMMARY, summary.model_dump())
+
+    def write_spectra(self, spectra: Spectra) -> None:
+        """Write down eigenvalues; a moment that is not given stays as it was."""
+        before = read_spectra(self.path) if spectra.before is None else None
+        kept = spectra if before is None else spectra.model_copy(update={"before": before.before})
+        self._write_json(SPECTRA, kept.model_dump(exclude_none=True))
+
+    def _write_json(self, name: str, value: Any) -> None:
         atomic.write_text(self.path / name, json.dumps(finite(value), indent=2) + "\n")
-
-    def read_json(self, name: str) -> Any:
-        """Read a JSON file; None if there is none or it is damaged."""
-        try:
-            return json.loads((self.path / name).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return None
 
     def close(self) -> None:
         """Let go of the folder."""
@@ -169,21 +167,3 @@ class RunFolder:
             if file is not None:
                 file.close()
         self._metrics = self._lock = None
-
-
-def finite(value: Any) -> Any:
-    """Return nested values with null for NaN and inf, which JSON does not have."""
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def json_line(value: Any) -> str:
-    """Return a value as one line of JSON.
-
-    >>> json_line({"loss": float("inf")})
-    '{"loss": null}'
-    """
-    return json.dumps(finite(value))

@@ -1,0 +1,27 @@
+"""The folder of a run: what its files hold, one writer, one reader, and one rule for damage. Free of torch."""
+
+from __future__ import annotations
+
+from eigenloop.runs.folder import RunFolder
+from eigenloop.runs.json_text import json_line
+from eigenloop.runs.reading import read_config, read_metrics, read_spectra, read_summary
+from eigenloop.runs.run import Run, read, read_all
+from eigenloop.runs.schema import MetricLine, Spectra, Spectrum, Summary
+from eigenloop.runs.settings_file import read_settings
+
+__all__ = [
+    "MetricLine",
+    "Run",
+    "RunFolder",
+    "Spectra",
+    "Spectrum",
+    "Summary",
+    "json_line",
+    "read",
+    "read_all",
+    "read_config",
+    "read_metrics",
+    "read_settings",
+    "read_spectra",
+    "read_summary",
+]

@@ -1,0 +1,47 @@
+"""Files of settings: ``config.yaml`` of a run, and those that a user writes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from eigenloop.errors import ConfigError, RunError
+from eigenloop.runs import yaml_text
+from eigenloop.runs.schema import VERSION
+
+
+def text_of(settings: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the text of ``config.yaml``."""
+    return yaml_text.dump({"version": VERSION, **settings})
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    """Read a YAML file of settings: its sections, without the version of a run folder.
+
+    Raises:
+        ConfigError: it is not there, or holds no mapping.
+        RunError: it is from the folder of a newer version.
+    """
+    try:
+        found = yaml_text.load(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
+    # ValueError and RecursionError: impossible dates, endless integers and brackets nested thousands deep.
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise ConfigError(
+            f"{path} holds a {type(found).__name__}: it should be a mapping with sections such as task and model"
+        )
+    version = found.pop("version", 0)
+    if not isinstance(version, int) or version > VERSION:
+        raise RunError(
+            f"{path} is of a run folder of version {version}, and this eigenloop reads up to version {VERSION}",
+            "update eigenloop",
+        )
+    return found
