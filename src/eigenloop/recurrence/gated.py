@@ -68,7 +68,7 @@ def gated(
     if bias is not None and ACTIVATIONS[candidate].additive_bias:
         shift = torch.cat((bias.new_zeros(2 * len(bias)), bias))
         input_bias, bias = shift if input_bias is None else _for_three_gates(input_bias, h0.shape[-1]) + shift, None
-    if kernel.serves(W):
+    if kernel.serves(W, candidate):
         tensors = (projected, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
         return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
     if input_bias is not None:

@@ -27,8 +27,8 @@ from torch.utils import _python_dispatch
 #: Instruction sets in the order of the C enumeration.
 VARIANTS = ("portable", "avx2", "avx512")
 
-#: Activations in the order of the C enumeration.
-_ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
+#: The activations that the kernel knows, in the order of the C enumeration.
+ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
 _SIMPLE = struct.Struct("=7qd22q")
@@ -141,10 +141,11 @@ def using(name: str) -> Iterator[None]:
             loaded.variant = variant
 
 
-def serves(W: Tensor) -> bool:
-    """Whether the kernel runs a recurrence with this matrix: on the CPU, outside functorch's transforms."""
+def serves(W: Tensor, activation: str) -> bool:
+    """Whether the kernel runs this recurrence: it knows the activation, on the CPU, outside functorch's transforms."""
     return (
-        W.dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)
+        activation in ACTIVATIONS
+        and W.dtype in (torch.float32, torch.float64, torch.complex64, torch.complex128)
         and W.device.type == "cpu"
         and not _reference
         and _loads()
@@ -211,7 +212,7 @@ def _head(
 ) -> tuple[int, int, int, int, int, bool, int, float]:
     T, B = x.shape[:2]
     m = 0 if U is None else U.shape[1]
-    return T, B, n, m, _ACTIVATIONS[activation], reverse, torch.get_num_threads(), slope
+    return T, B, n, m, ACTIVATIONS[activation], reverse, torch.get_num_threads(), slope
 
 
 def run_simple(

@@ -61,7 +61,7 @@ def lstm(
         cell = "identity"
     if bias is not None and ACTIVATIONS[cell].additive_bias:
         raise ValueError(f"bias is modReLU's threshold, and cell={cell!r} has none: add it to input_bias")
-    if kernel.serves(W):
+    if kernel.serves(W, cell):
         return fused_lstm(projected, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
     if input_weight is not None:
         projected = torch.nn.functional.linear(projected, input_weight, input_bias)
