@@ -170,7 +170,7 @@ UNBUILDABLE = [
     ({"model": {"name": "nnrnn", "hidden_size": 7}}, "even"),
     ({"model": {"name": "scornn", "nonlinearity": "sin"}}, "nonlinearity"),
     ({"model": {"name": "projunn"}, "optimizer": {"name": "adam"}}, "would not keep it orthogonal"),
-    ({"optimizer": {"name": "projunn"}}, "is for models projunn"),
+    ({"optimizer": {"name": "projunn"}}, "models projunn and urnn-full"),
     ({"training": {"device": "toaster"}}, "training.device='toaster' is refused"),
 ]
 
