@@ -16,40 +16,15 @@ from functools import partial
 
 import torch
 
-from eigenloop import recurrence
-from eigenloop.matrices import (
-    Bjorck,
-    Exponential,
-    Free,
-    Givens,
-    Householder,
-    HouseholderSVD,
-    LongShort,
-    Matrix,
-    NeumannCayley,
-    Orthogonal,
-    ScaledCayley,
-    Schur,
-    Unitary,
-    UnitDisc,
-)
+from eigenloop import recurrence, registry
+from eigenloop.matrices import Exponential, Givens, Householder, Matrix, ScaledCayley, Schur
 
+#: Whatever is registered, and further ways to make it.
 MATRICES: dict[str, Callable[[int], Matrix]] = {
-    "Free": Free,
-    "ScaledCayley": ScaledCayley,
-    "NeumannCayley": NeumannCayley,
-    "Exponential": Exponential,
+    **{entry.title: entry.load() for entry in registry.MATRICES.own.values()},
     "Exponential, rebase_every=100": partial(Exponential, rebase_every=100),
-    "Schur": Schur,
     "Schur on ScaledCayley": partial(Schur, orthogonal=ScaledCayley),
-    "UnitDisc": UnitDisc,
-    "LongShort": LongShort,
-    "Bjorck": Bjorck,
-    "Orthogonal": Orthogonal,
-    "Unitary": Unitary,
-    "Householder, 16": Householder,
     "Householder, n": lambda n: Householder(n, reflections=n),
-    "HouseholderSVD, 16": HouseholderSVD,
     "Givens, capacity 4": partial(Givens, capacity=4),
     "Givens, complex": partial(Givens, complex=True),
 }

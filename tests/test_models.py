@@ -243,3 +243,18 @@ def test_rnn_orth_starts_as_a_rotation() -> None:
         rnn = el.build("rnn-orth", 3, 7, generator=torch.Generator().manual_seed(seed))
         W = rnn.recurrent_matrix().double()
         assert torch.linalg.det(W).item() == pytest.approx(1.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("name", [*el.models.NAMES])
+def test_any_model_takes_any_matrix(name: str) -> None:
+    """By its name or by a class; U and the biases start as the model's paper has them."""
+    own, other = (
+        el.build(name, 3, 8, generator=torch.Generator().manual_seed(5), **options)
+        for options in ({}, {"recurrent": "householder"})
+    )
+    found = {type(matrix) for matrix in other.modules() if isinstance(matrix, el.matrices.Matrix)}
+    assert el.matrices.Householder in found
+    assert found <= {el.matrices.Householder, el.matrices.Free}
+    assert set(dict(own.named_parameters(recurse=False))) == set(dict(other.named_parameters(recurse=False)))
+    assert el.Model(other, 5)(torch.randn(4, 2, 3))[0].shape == (4, 2, 5)
+    assert isinstance(el.build("scornn", 3, 8, recurrent=el.matrices.Exponential).recurrent_l0, el.matrices.Exponential)

@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigenloop import initializers, matrices, models, optim, quantization, recurrence, tasks
+    from eigenloop import initializers, matrices, models, optim, quantization, recurrence, registry, tasks
     from eigenloop.layers import GRU, LSTM, RNN, Stream
     from eigenloop.matrices import cached
     from eigenloop.models import Model, build
@@ -35,6 +35,7 @@ __all__ = [
     "optim",
     "quantization",
     "recurrence",
+    "registry",
     "tasks",
 ]
 

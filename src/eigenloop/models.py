@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
+from eigenloop import registry
 from eigenloop.layers import GRU, LSTM, RNN
 from eigenloop.readout import Model
 from eigenloop.recipes import RECIPES, Size
@@ -14,14 +14,15 @@ from eigenloop.recipes import RECIPES, Size
 __all__ = ["NAMES", "Model", "build"]
 
 #: The names that `build` takes.
-NAMES = tuple(RECIPES)
+NAMES: Collection[str] = registry.MODELS
 
 
 def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN | GRU | LSTM:
     """Make a published model's recurrent layer, initialised as its paper does.
 
     Besides the options of each model, every layer option of `RNN`, `GRU` or `LSTM` is accepted (``num_layers``,
-    ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws.
+    ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws. ``recurrent=`` gives
+    the model another matrix than its own, whose options then have no effect.
 
     | name | model | own options |
     |---|---|---|
@@ -47,9 +48,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     torch.Size([128, 128])
     """
     if name not in RECIPES:
-        near = difflib.get_close_matches(str(name), RECIPES, n=1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"there is no model named {name!r}: {hint}The names are {', '.join(RECIPES)}")
+        raise registry.MODELS.unknown(name)
     recipe, layer = RECIPES[name]
     valid = _options_of(recipe) + _options_of(layer)
     unknown = [option for option in options if option not in valid]
@@ -63,6 +62,6 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
 
 def _options_of(function: Callable[..., Any]) -> list[str]:
     """List the options a recipe or layer takes, without those that a recipe decides itself."""
-    decided = ("self", "mode", "input_size", "hidden_size", "proj_size", "recurrent")
+    decided = ("self", "mode", "input_size", "hidden_size", "proj_size")
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.name not in decided and p.kind is not p.VAR_KEYWORD]

@@ -142,8 +142,8 @@ MISTAKES = [
         "model.strategy, which is one of model qornn.",
     ),
     (["train", "copying", "--model", "lstm", "--set", "model.delta=1"], 2, "model.delta, which is one of model nnrnn."),
-    (["train", "copying", "--model", "scornn", "--set", "model.recurrent=x"], 2, "'recurrent' cannot be set in a conf"),
-    (["train", "copying", "--model", "scornn", "--set", "recurrent=cayley"], 2, "choose another model"),
+    (["train", "copying", "--model", "scornn", "--set", "model.recurrent=x"], 2, "recurrent='x' is not known: choose"),
+    (["train", "copying", "--model", "scornn", "--set", "model.device=x"], 2, "'device' cannot be set in a conf"),
     (["train", "copying", "--model", "scornn", "--set", "optimizer.betas=1"], 2, "one of optimizer adam, adamw"),
     (["train", "copying", "--model", "nnrnn", "--hidden-size", "1"], 2, "got 1: use 2"),
     (["train", "copying", "--model", "goru", "--hidden-size", "1"], 2, "got 1: use 2"),
@@ -266,7 +266,12 @@ def test_divergence_has_a_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert "continue with --resume and smaller --lr" in said
 
 
-@pytest.mark.parametrize(("kind", "names"), [("models", NAMES), ("tasks", TASKS), ("optimizers", ["adam", "projunn"])])
+MORE = [("matrices", ["cayley", "givens"]), ("activations", ["modrelu", "tanh"]), ("analyses", ["fisher", "schur"])]
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"), [("models", NAMES), ("tasks", TASKS), ("optimizers", ["adam", "projunn"]), *MORE]
+)
 def test_lists(kind: str, names: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert call("list", kind) == 0
     out = capsys.readouterr().out
@@ -280,6 +285,8 @@ THINGS = [
     ("models", "scornn", "init=cayley"),
     ("tasks", "copying", "delay=1000"),
     ("optimizers", "adam", "betas=[0.9, 0.999]"),
+    ("matrices", "cayley", "init=cayley"),
+    ("analyses", "fisher", "size=100"),
     ("experiments", "nnrnn-table6", "a100-b0-d0: "),
 ]
 

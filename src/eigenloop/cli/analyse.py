@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import json as json_text
+import typing
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from eigenloop import registry
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.command import Command
 from eigenloop.errors import RunError
@@ -15,7 +19,34 @@ from eigenloop.errors import RunError
 if TYPE_CHECKING:
     from eigenloop.analysis import Result
 
+
+class Analyses(TyperGroup):
+    """The analyses that are registered: ours, each a command below, and users' own, made from their signature."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return their names."""
+        return list(registry.ANALYSES)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command."""
+        ours = super().get_command(ctx, cmd_name)
+        return OwnAnalysis(cmd_name) if ours is None and cmd_name in registry.ANALYSES else ours
+
+
+class OwnAnalysis(Command):
+    """A user's own analysis, which is imported when it is called; a list shows its line."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, help=registry.ANALYSES[name].line)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the arguments by the parameters of its function."""
+        made = _command_of(registry.ANALYSES[str(self.name)])
+        return made.make_context(info_name, args, parent=parent, **extra)
+
+
 app = typer.Typer(
+    cls=Analyses,
     help="Compute and draw the analyses of the papers.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -163,6 +194,26 @@ def bounds(
     from eigenloop import analysis
 
     _show(analysis.bounds(draws, seed), out, json)
+
+
+def _command_of(entry: registry.Entry) -> Any:
+    """Make the command of a user's own analysis: its parameters become arguments and options."""
+    function = entry.load()
+
+    def command(**given: Any) -> None:
+        out, json = given.pop("out"), given.pop("json")
+        _show(function(**given), out, json)
+
+    hints = {**typing.get_type_hints(function, include_extras=True), "out": Out, "json": Json, "return": None}
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    parameters = [p.replace(kind=keyword) for p in inspect.signature(function).parameters.values()]
+    parameters += [inspect.Parameter(n, keyword, default=d) for n, d in (("out", FOLDER), ("json", False))]
+    parameters = [p.replace(annotation=hints.get(p.name, str)) for p in parameters]
+    command.__annotations__ = hints
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    alone = typer.Typer(add_completion=False)
+    alone.command(entry.name, cls=Command, help=inspect.getdoc(function) or entry.line)(command)
+    return typer.main.get_command(alone)
 
 
 def _show(result: Result, out: Path, json: bool) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
 
 from eigenloop import __version__
 from eigenloop.cli import analyse, bench, evaluate, listing, report, reproduce, train
 from eigenloop.cli.command import Command
+from eigenloop.cli.imports import HELP, without_imports
 from eigenloop.errors import ConfigError, EigenloopError
 
 app = typer.Typer(
@@ -41,6 +43,7 @@ def _common(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Show the version and exit."
     ),
+    modules: Annotated[list[str] | None, typer.Option("--import", metavar="MODULE", help=HELP)] = None,
 ) -> None:
     """Recurrent networks whose spectrum you choose."""
 
@@ -48,7 +51,7 @@ def _common(
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run a command."""
     try:
-        app(args=None if arguments is None else list(arguments))
+        app(args=without_imports(sys.argv[1:] if arguments is None else arguments))
     except EigenloopError as error:
         rank = os.environ.get("RANK")
         print(f"eigenloop{f' (process {rank})' if rank else ''}: {error.on_command_line}", file=sys.stderr)

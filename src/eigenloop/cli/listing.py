@@ -34,13 +34,17 @@ def show(
         return
     if kind not in registry.KINDS:
         raise unknown_name("list of", kind, registry.KINDS, f"There are lists of {', '.join(registry.KINDS)}")
+    entries = registry.KINDS[kind]
+    if name is not None and name not in entries:
+        raise entries.unknown(name)
     lines = registry.lines(kind)
-    if name is not None and name not in lines:
-        raise unknown_name(kind.removesuffix("s"), name, lines, f"The {kind} are {', '.join(lines)}")
     if name is not None:
         lines = {name: lines[name]}
     if json:
-        print(json_text.dumps({n: {"description": line, "options": _options(kind, n)} for n, line in lines.items()}))
+        described = {
+            n: {"title": entries[n].title, "description": line, "page": entries[n].page} for n, line in lines.items()
+        }
+        print(json_text.dumps({n: {**about, "options": _options(kind, n)} for n, about in described.items()}))
         return
     width = max(map(len, lines))
     for each, line in lines.items():
@@ -48,6 +52,8 @@ def show(
     if name is None:
         print(f"{'Rows' if kind == 'experiments' else 'Options'} of one: eigenloop list {kind} NAME")
     else:
+        if entries[name].page and kind != "experiments":
+            print(f"  described in docs/{entries[name].page}")
         for key, value in _options(kind, name).items():
             print(f"  {key}: {value}" if kind == "experiments" else f"  {key}={_short(value)}")
 
@@ -59,15 +65,22 @@ def _short(value: Any) -> str:
 
 def _options(kind: str, name: str) -> dict[str, Any]:
     """Return a thing's own options with their defaults, or an experiment's rows with their labels."""
-    return {"models": _model, "tasks": _task, "optimizers": _optimizer, "experiments": _experiment}[kind](name)
+    if kind in ("tasks", "optimizers", "experiments"):
+        return {"tasks": _task, "optimizers": _optimizer, "experiments": _experiment}[kind](name)
+    return {} if kind == "activations" else _keywords(registry.KINDS[kind][name].load(), every=kind == "analyses")
 
 
-def _model(name: str) -> dict[str, Any]:
-    return {
+def _keywords(function: Any, every: bool) -> dict[str, Any]:
+    """Return the options of a function, a recipe or a matrix; objects that no file could hold are left out."""
+    defaults = {
         p.name: list(p.default) if isinstance(p.default, tuple) else p.default
-        for p in inspect.signature(registry.MODELS[name].load()).parameters.values()
-        if p.kind is p.KEYWORD_ONLY and p.name not in ("generator", "orthogonal")
+        for p in inspect.signature(function).parameters.values()
+        if (every or p.kind is p.KEYWORD_ONLY)
+        and p.default is not p.empty
+        and p.name not in ("generator", "orthogonal", "device", "dtype")
     }
+    plain = (str, int, float, list, type(None))
+    return {name: default for name, default in defaults.items() if isinstance(default, plain)}
 
 
 def _task(name: str) -> dict[str, Any]:

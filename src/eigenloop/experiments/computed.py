@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from eigenloop import analysis
+from eigenloop import registry
 from eigenloop.experiments import records
 from eigenloop.experiments.plan import chosen, short_hash
 from eigenloop.experiments.records import Record
@@ -72,7 +72,9 @@ def compute(
 def _numbers(name: str, options: str) -> tuple[Any, float]:
     """Do an analysis, once for all experiments that quote it, and say how many seconds it took."""
     began = time.monotonic()
-    numbers = getattr(analysis, name)(**json.loads(options)).numbers
+    if name not in registry.ANALYSES:
+        raise registry.ANALYSES.unknown(name)
+    numbers = registry.ANALYSES[name].load()(**json.loads(options)).numbers
     return numbers, round(time.monotonic() - began, 3)
 
 

@@ -1,21 +1,22 @@
-"""The experiments that come with the package, one YAML file each."""
+"""The experiments by name, one YAML file each."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
 
+import yaml
 from pydantic import ValidationError
 
-from eigenloop.errors import ConfigError, unknown_name
+from eigenloop.errors import ConfigError
 from eigenloop.experiments.schema import Experiment
-from eigenloop.registry import experiment_files
+from eigenloop.registry import EXPERIMENTS
 from eigenloop.runs import yaml_text
 
 
 def names() -> list[str]:
     """Return the names of all experiments."""
-    return list(experiment_files())
+    return list(EXPERIMENTS)
 
 
 @functools.cache
@@ -25,9 +26,13 @@ def load(name: str) -> Experiment:
     >>> load("nnrnn-table6").rows["a100-b0-d0"].published
     5.19
     """
-    if name not in experiment_files():
-        raise unknown_name("experiment", name, names(), f"The experiments are {', '.join(names())}")
-    return parsed(yaml_text.load(experiment_files()[name].read_text(encoding="utf-8")), name)
+    if name not in EXPERIMENTS:
+        raise EXPERIMENTS.unknown(name)
+    try:
+        content = yaml_text.load(EXPERIMENTS[name].load().read_text(encoding="utf-8"))
+    except (OSError, AttributeError, ValueError, yaml.YAMLError) as error:
+        raise ConfigError(f"experiment {name} is no YAML file that can be read: {error}") from error
+    return parsed(content, name)
 
 
 def parsed(content: Any, name: str) -> Experiment:

@@ -140,8 +140,8 @@ class Experiment(_Strict):
 
     name: str
     """As the command line has it, and as the file is named."""
-    paper: Literal["QORNN", "ENRNN", "NC-GRU", "nnRNN"]
-    """Whose."""
+    paper: str
+    """Whose; of ours one of `eigenloop.published.papers`."""
     item: str
     """Which table or figure."""
     title: str

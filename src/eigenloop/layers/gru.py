@@ -89,7 +89,7 @@ class GRU(GatedLayer):
             locked_dropout,
             made_quantizer(bits, around_identity),
         )
-        options.one_of("candidate", candidate, recurrence.ACTIVATIONS)
+        options.registered("candidate", candidate, recurrence.ACTIVATIONS)
         options.one_of("reset", reset, ("before", "after"))
         options.one_of("update", update, ("keep", "write"))
         options.check_slope(negative_slope)

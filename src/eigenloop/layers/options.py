@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import torch
 
-from eigenloop import matrices
+from eigenloop import matrices, registry
 from eigenloop.matrices import Matrix
 from eigenloop.matrices.base import made_by
 
+T = TypeVar("T")
 Recurrent = str | Callable[[int], Matrix]
 
 
@@ -51,6 +54,13 @@ def one_of(name: str, value: str, known: Iterable[str]) -> None:
         raise ValueError(f"{name}={value!r} is not known: choose one of {', '.join(known)}")
 
 
+def registered(setting: str, name: str, things: registry.Loaded[T]) -> T:
+    """Return what is registered by a name, or refuse the name."""
+    if name not in things:
+        raise things.kind.unknown(name, setting)
+    return things[name]
+
+
 def check_dropout(dropout: float, num_layers: int) -> float:
     """Refuse what is no probability; warn where there is no second layer to act on."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
@@ -83,8 +93,8 @@ def make_matrix(
 ) -> Matrix:
     """Make the matrix that `recurrent` describes, on a device and in a real dtype (or its complex counterpart)."""
     if isinstance(recurrent, str):
-        one_of("recurrent", recurrent, matrices.NAMES)
-        matrix: Matrix = matrices.NAMES[recurrent](n, generator=generator)
+        factory = registered("recurrent", recurrent, matrices.NAMES)
+        matrix = made_by(partial(factory, generator=generator), f"recurrent={recurrent!r}", n)
     else:
         matrix = made_by(recurrent, "recurrent", n)
     return matrix.to(device=device, dtype=dtype)

@@ -23,7 +23,7 @@ class RNN(RecurrentLayer):
         input_size: features of x.
         hidden_size: n, or a tuple with one entry a layer.
         num_layers: layers; the tuple's length if `hidden_size` is one.
-        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"`` or ``"identity"``.
+        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"``, ``"identity"``, or one of your own.
         bias: with modrelu one ``bias_l0``, modReLU's threshold; otherwise torch's ``bias_ih_l0`` and ``bias_hh_l0``.
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
@@ -81,7 +81,7 @@ class RNN(RecurrentLayer):
             locked_dropout,
             made_quantizer(bits, around_identity),
         )
-        options.one_of("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
+        options.registered("nonlinearity", nonlinearity, recurrence.ACTIVATIONS)
         options.check_slope(negative_slope)
         options.one_of("input_weight", input_weight, ("trained", "identity"))
         self.input_weight = input_weight

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from eigenloop import registry
 from eigenloop.matrices.base import Matrix
 from eigenloop.matrices.bjorck import Bjorck
 from eigenloop.matrices.cache import cached
@@ -46,19 +47,5 @@ __all__ = [
     "orthogonality_defect",
 ]
 
-#: The names that `recurrent=` of a layer takes; each is called with n and generator=.
-NAMES: dict[str, Callable[..., Matrix]] = {
-    "free": Free,
-    "cayley": ScaledCayley,
-    "neumann": NeumannCayley,
-    "exponential": Exponential,
-    "schur": Schur,
-    "disc": UnitDisc,
-    "longshort": LongShort,
-    "bjorck": Bjorck,
-    "orthogonal": Orthogonal,
-    "unitary": Unitary,
-    "householder": Householder,
-    "svd": HouseholderSVD,
-    "givens": Givens,
-}
+#: The matrices by the names that `recurrent=` of a layer takes; each is called with n and generator=.
+NAMES: registry.Loaded[Callable[..., Matrix]] = registry.Loaded(registry.MATRICES)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from eigenloop.published import wording
 from eigenloop.published.claims import Finding, findings
-from eigenloop.published.papers import PAPERS, WITHOUT_A_ROW, Paper
+from eigenloop.published.papers import WITHOUT_A_ROW, Paper, with_others
 from eigenloop.published.table import Line, Sheet
 
 _INTRODUCTION = """\
@@ -28,7 +28,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     found = findings(sheets)
     if found:
         parts += ["## Claims", _claims(found)]
-    for paper in PAPERS:
+    for paper in with_others(sheet.experiment.paper for sheet in sheets):
         own = [sheet for sheet in sheets if sheet.experiment.paper == paper.name]
         if own:
             parts += [f"## {escaped(paper.name)}", _cited(paper, own), *(_sheet(sheet) for sheet in own)]
@@ -86,7 +86,8 @@ def _verdict(finding: Finding) -> str:
 
 
 def _cited(paper: Paper, sheets: Sequence[Sheet]) -> str:
-    return f"{escaped(paper.authors)}: *{escaped(paper.title)}*, {paper.year}. {wording.counted(sheets)}"
+    cited = f"{escaped(paper.authors)}: *{escaped(paper.title)}*, {paper.year}. " if paper.title else ""
+    return cited + wording.counted(sheets)
 
 
 def _sheet(sheet: Sheet) -> str:

@@ -15,7 +15,7 @@ from eigenloop.analysis.style import COLOURS
 from eigenloop.experiments import Experiment
 from eigenloop.published import curves, wording
 from eigenloop.published.claims import Finding, findings
-from eigenloop.published.papers import PAPERS, WITHOUT_A_ROW, Paper
+from eigenloop.published.papers import WITHOUT_A_ROW, Paper, with_others
 from eigenloop.published.table import Line, Sheet
 from eigenloop.report.formatting import duration
 
@@ -40,7 +40,8 @@ class Chapter:
 
 def render(sheets: Sequence[Sheet]) -> str:
     """Make the text of the page."""
-    chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in PAPERS]
+    papers = with_others(sheet.experiment.paper for sheet in sheets)
+    chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in papers]
     claims = findings(sheets)
     environment = pages.environment("eigenloop.published")
     environment.filters.update(prose=prose, tight=tight)

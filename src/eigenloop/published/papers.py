@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Paper:
-    """How a paper is cited; `name` is how experiments call it."""
+    """How a paper is cited; `name` is how experiments call it. Of a user's own nothing else is known."""
 
     name: str
-    authors: str
-    title: str
-    year: int
+    authors: str = ""
+    title: str = ""
+    year: int = 0
 
 
+#: The papers of our own experiments.
 PAPERS = (
     Paper(
         "nnRNN",
@@ -42,6 +44,13 @@ PAPERS = (
         2024,
     ),
 )
+
+
+def with_others(names: Iterable[str]) -> list[Paper]:
+    """Return the four papers, and after them those of a user's own experiments."""
+    ours = [paper.name for paper in PAPERS]
+    return [*PAPERS, *(Paper(name) for name in sorted(set(names)) if name not in ours)]
+
 
 #: Published results that no row stands for, and where else they are to be had.
 WITHOUT_A_ROW = (

@@ -152,8 +152,13 @@ def rounds_to(ours: float, published: float) -> bool:
 
 def _place(experiment: Experiment) -> tuple[Any, ...]:
     """Sort by paper, then by name as people do: figure 2 before figure 10."""
-    paper = [paper.name for paper in PAPERS].index(experiment.paper)
-    return paper, tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", experiment.name))
+    ours = [paper.name for paper in PAPERS]
+    paper = ours.index(experiment.paper) if experiment.paper in ours else len(ours)
+    return (
+        paper,
+        experiment.paper,
+        tuple(int(part) if part.isdigit() else part for part in re.split(r"(\d+)", experiment.name)),
+    )
 
 
 def _sheet(experiment: Experiment, results: Path) -> Sheet:

@@ -9,14 +9,19 @@ from typing import Any
 from torch import nn
 
 from eigenloop import registry
+from eigenloop.errors import ConfigError
 from eigenloop.recipes.starts import Size
 
 __all__ = ["RECIPES", "Size"]
 
 
-def _with_layer(recipe: Callable[..., Any]) -> tuple[Callable[..., Any], type[nn.Module]]:
-    return recipe, typing.get_type_hints(recipe)["return"]
+def _with_layer(entry: registry.Entry) -> tuple[Callable[..., Any], type[nn.Module]]:
+    recipe = entry.load()
+    layer = typing.get_type_hints(recipe).get("return")
+    if not (isinstance(layer, type) and issubclass(layer, nn.Module)):
+        raise ConfigError(f"the recipe of model {entry.name} does not say what it makes: annotate it with -> RNN")
+    return recipe, layer
 
 
 #: Each name with its recipe and the layer that it makes, whose options it hands on.
-RECIPES = {name: _with_layer(entry.load()) for name, entry in registry.MODELS.items()}
+RECIPES = registry.Loaded(registry.MODELS, _with_layer)

@@ -20,6 +20,7 @@ from eigenloop.recipes.starts import (
     constant_,
     parameters_of,
     uniform_,
+    with_matrix,
 )
 
 
@@ -47,7 +48,7 @@ def ncgru(
         generator=generator,
     )
     layer = {"candidate": "modrelu", "reset": "before", "update": "write", **layer}
-    made = GRU(input_size, hidden_size, recurrent=matrix, constrained=constrained, generator=generator, **layer)
+    made = GRU(input_size, hidden_size, constrained=constrained, generator=generator, **with_matrix(matrix, layer))
     for cell, matrices in made.named_children():
         U = made.get_parameter(cell.replace("recurrent", "weight_ih"))
         m, n = U.shape[1], U.shape[0] // 3
@@ -77,7 +78,7 @@ def goru(
     capacity = 4 if capacity is None and style == "tunable" else capacity
     matrix = partial(Givens, style=style, capacity=capacity, generator=generator)
     layer = {"candidate": "modrelu", **layer}
-    made = GRU(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    made = GRU(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(made, "weight_ih", 0.01, generator)
     for free in (module for module in made.modules() if isinstance(module, Free)):
         initializers.fill_uniform_(free.weight, -0.01, 0.01, generator)
@@ -96,6 +97,7 @@ def lstm(input_size: int, hidden_size: Size, *, init: str = "torch", generator: 
     ``init="tensorflow"`` starts it as BasicLSTMCell, with which scoRNN, ENRNN and NC-GRU compare: Glorot's uniform rule
     for the joint kernel of input and state, biases 0, that of the forget gate 1.
     """
+    layer = {"constrained": ("cell",) * ("recurrent" in layer), **layer}
     made = _unstarted(LSTM, input_size, hidden_size, generator, layer)
     _start_(made, init, kernels=(range(4),), ones=range(1, 2), generator=generator)  # gates i, f, g, o
     return made
@@ -107,7 +109,8 @@ def gru(input_size: int, hidden_size: Size, *, init: str = "torch", generator: G
     ``init="tensorflow"`` starts it as GRUCell: Glorot's uniform rule for one kernel of both gates and one of the
     candidate, gate biases 1, that of the candidate 0.
     """
-    made = _unstarted(GRU, input_size, hidden_size, generator, {"constrained": (), **layer})
+    layer = {"constrained": ("candidate",) * ("recurrent" in layer), **layer}
+    made = _unstarted(GRU, input_size, hidden_size, generator, layer)
     _start_(made, init, kernels=(range(2), range(2, 3)), ones=range(2), generator=generator)  # r, z, n
     return made
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from eigenloop.layers import RNN
 from eigenloop.matrices import Bjorck, Free, Matrix, Orthogonal
 from eigenloop.quantization import Quantizer
-from eigenloop.recipes.starts import Generator, Init, Size, glorot, uniform_, uniform_inputs_
+from eigenloop.recipes.starts import Generator, Init, Size, glorot, uniform_, uniform_inputs_, with_matrix
 
 Strategy = Literal["ptq-projunn", "ste-pen", "ste-projunn", "ste-bjorck"]
 
@@ -65,7 +65,7 @@ def qornn(
     if layer["nonlinearity"] != "modrelu":
         layer = {"bias": False, **layer}
     matrix = partial(matrices[strategy], init=init, generator=generator)
-    made = RNN(input_size, hidden_size, recurrent=matrix, bits=quantizer, generator=generator, **layer)
+    made = RNN(input_size, hidden_size, bits=quantizer, generator=generator, **with_matrix(matrix, layer))
     uniform_inputs_(made, glorot, generator)
     if made.nonlinearity == "modrelu":
         uniform_(made, "bias_l", 0.01, generator)

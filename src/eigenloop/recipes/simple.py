@@ -31,6 +31,7 @@ from eigenloop.recipes.starts import (
     normal_inputs_,
     uniform_,
     uniform_inputs_,
+    with_matrix,
 )
 
 
@@ -38,7 +39,7 @@ def _modrelu_rnn(
     input_size: int, hidden_size: Size, matrix: Callable[[int], Matrix], generator: Generator, layer: dict[str, Any]
 ) -> RNN:
     """Make the RNN that nnRNN, expRNN and projUNN share: modReLU's b ~ U(-0.01, 0.01)."""
-    rnn = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    rnn = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(rnn, "bias_l", 0.01, generator)
     return rnn
 
@@ -69,7 +70,7 @@ def scornn(
 ) -> RNN:
     """scoRNN: U ~ U(-0.01, 0.01), b = 0, negative = n // 2 (Helfrich et al. 2018, section 5)."""
     matrix = partial(ScaledCayley, negative=negative, init=init, generator=generator)
-    made = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    made = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(made, "weight_ih", 0.01, generator)
     return made
 
@@ -157,7 +158,7 @@ def ornn(
     matrix = partial(Householder, reflections=reflections, init=init, generator=generator)
     own = {"nonlinearity": "leaky_relu", "negative_slope": 0.1, "bias": False, "input_bias": True}
     layer = {**own, "train_initial_state": True, **layer}
-    made = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    made = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_inputs_(made, glorot, generator)
     constant_(made, "bias", 0.0)
     initial_states_(made, generator)
@@ -176,7 +177,7 @@ def spectralrnn(
     """Spectral RNN: ReLU with one bias, singular values within 0.01 of 1, U Glorot uniform (Zhang et al. 2018)."""
     matrix = partial(HouseholderSVD, reflections=reflections, margin=margin, generator=generator)
     layer = {"nonlinearity": "relu", "bias": False, "input_bias": True, **layer}
-    made = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    made = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_inputs_(made, glorot, generator)
     constant_(made, "bias", 0.0)
     return made
@@ -194,7 +195,7 @@ def eurnn(
 ) -> RNN:
     """EURNN: complex state, Re h is read, U ~ U(-0.01, 0.01), b = 0, capacity 2 (Jing et al. 2017)."""
     matrix = partial(Givens, style=style, capacity=capacity, complex=complex, generator=generator)
-    made = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    made = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(made, "weight_ih", 0.01, generator)
     return made
 
@@ -239,7 +240,7 @@ def enrnn(
     )
     if layer.get("nonlinearity", "modrelu") != "modrelu":
         layer = {"bias": False, "input_bias": True, **layer}
-    made = RNN(input_size, hidden_size, recurrent=matrix, generator=generator, **layer)
+    made = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(made, "weight_ih", 0.01, generator)
     constant_(made, "bias", 0.0)
     return made

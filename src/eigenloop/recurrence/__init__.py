@@ -7,12 +7,12 @@ vectors go with every recurrence: `input_bias` is added to U x, and `bias` belon
 from __future__ import annotations
 
 from eigenloop.recurrence import buffers, kernel
-from eigenloop.recurrence.activations import ACTIVATIONS, COMPLEX_ACTIVATIONS
+from eigenloop.recurrence.activations import ACTIVATIONS, COMPLEX_ACTIVATIONS, Activation
 from eigenloop.recurrence.gated import gated
 from eigenloop.recurrence.lstm import lstm
 from eigenloop.recurrence.simple import simple
 
-__all__ = ["ACTIVATIONS", "COMPLEX_ACTIVATIONS", "gated", "lstm", "release_memory", "simple"]
+__all__ = ["ACTIVATIONS", "COMPLEX_ACTIVATIONS", "Activation", "gated", "lstm", "release_memory", "simple"]
 
 
 def release_memory() -> None:

@@ -1,4 +1,6 @@
-"""The nonlinearities of a recurrence and their derivatives, one entry each.
+"""The nonlinearities of a recurrence and their derivatives; one of them is looked up by name in `ACTIVATIONS`.
+
+The compiled kernel knows those of ours (`kernel.ACTIVATIONS`); one that Python alone knows takes the reference path.
 
 modReLU (Arjovsky et al. 2016, eq. 8; real form in Helfrich et al. 2018): f(z) = sign(z) ReLU(|z| + b), with
 sign(0) = 0 and one trainable b a unit; z / |z| takes the place of sign(z) where z is complex.
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+
+from eigenloop import registry
 
 
 @dataclass(frozen=True)
@@ -47,13 +51,14 @@ def _leaky_derivative(value: Tensor, slope: float) -> Tensor:
     return torch.where(value > 0, value.new_tensor(1.0), value.new_tensor(slope))
 
 
-ACTIVATIONS: dict[str, Activation] = {
-    "modrelu": Activation(_modrelu_, _nonzero, additive_bias=False),
-    "relu": Activation(lambda z, bias, slope: z.relu_(), lambda value, slope: (value > 0).to(value.dtype)),
-    "leaky_relu": Activation(_leaky_relu_, _leaky_derivative),
-    "tanh": Activation(lambda z, bias, slope: z.tanh_(), lambda value, slope: 1 - value.square()),
-    "identity": Activation(lambda z, bias, slope: z, lambda value, slope: torch.ones_like(value)),
-}
+MODRELU = Activation(_modrelu_, _nonzero, additive_bias=False)
+RELU = Activation(lambda z, bias, slope: z.relu_(), lambda value, slope: (value > 0).to(value.dtype))
+LEAKY_RELU = Activation(_leaky_relu_, _leaky_derivative)
+TANH = Activation(lambda z, bias, slope: z.tanh_(), lambda value, slope: 1 - value.square())
+IDENTITY = Activation(lambda z, bias, slope: z, lambda value, slope: torch.ones_like(value))
+
+#: The activations by name.
+ACTIVATIONS: registry.Loaded[Activation] = registry.Loaded(registry.ACTIVATIONS)
 
 #: Those that mean something for a complex state: they act on the modulus and keep the phase.
 COMPLEX_ACTIVATIONS = ("modrelu", "identity")

@@ -71,7 +71,7 @@ def gated(
         candidates = torch.cat((bias.new_zeros(2 * len(bias)), bias))
         all_gates = None if input_bias is None else _for_three_gates(input_bias, h0.shape[-1])
         input_bias, bias = candidates if all_gates is None else all_gates + candidates, None
-    if kernel.serves(W):
+    if kernel.serves(W, candidate):
         tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
         return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
     if input_bias is not None:

@@ -28,8 +28,8 @@ _DTYPES = frozenset((torch.float32, torch.float64, torch.complex64, torch.comple
 #: Instruction sets in the order of the C enumeration.
 VARIANTS = ("portable", "avx2", "avx512")
 
-#: Activations in the order of the C enumeration.
-_ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
+#: The activations that the kernel knows, in the order of the C enumeration.
+ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
 _SIMPLE = struct.Struct("=7qd22q")
@@ -149,10 +149,11 @@ def using(name: str) -> Iterator[None]:
             loaded.variant = variant
 
 
-def serves(W: Tensor) -> bool:
-    """Whether the kernel runs a recurrence with this matrix: on the CPU, outside functorch's transforms."""
+def serves(W: Tensor, activation: str) -> bool:
+    """Whether the kernel runs this recurrence: it knows the activation, on the CPU, outside functorch's transforms."""
     return (
-        W.dtype in _DTYPES
+        activation in ACTIVATIONS
+        and W.dtype in _DTYPES
         and W.is_cpu
         and not _reference
         and _loads()
@@ -225,7 +226,7 @@ def _head(
 ) -> tuple[int, int, int, int, int, bool, int, float]:
     T, B = x.shape[:2]
     m = 0 if U is None else U.shape[1]
-    return T, B, n, m, _ACTIVATIONS[activation], reverse, torch.get_num_threads(), slope
+    return T, B, n, m, ACTIVATIONS[activation], reverse, torch.get_num_threads(), slope
 
 
 def run_simple(

@@ -63,7 +63,7 @@ def lstm(
         cell = "identity"
     if bias is not None and ACTIVATIONS[cell].additive_bias:
         raise ValueError(f"bias is modReLU's threshold, and cell={cell!r} has none: add it to input_bias")
-    if kernel.serves(W):
+    if kernel.serves(W, cell):
         return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
     out, h_n, c_n, _ = _lstm(multiplied(x, input_weight, input_bias), W, bias, h0, c0, lengths, cell, reverse)
     return out, h_n, c_n

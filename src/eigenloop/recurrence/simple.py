@@ -65,7 +65,7 @@ def simple(
         activation = "identity"
     if bias is not None and ACTIVATIONS[activation].additive_bias:
         input_bias, bias = bias if input_bias is None else input_bias + bias, None
-    if kernel.serves(W):
+    if kernel.serves(W, activation):
         tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
         if W.is_complex():
             return fused_complex(*tensors, activation, reverse)

@@ -4,25 +4,8 @@ from __future__ import annotations
 
 import yaml
 
-MODELS = {
-    "dtriv": "dtriv",
-    "enrnn": "ENRNN",
-    "eurnn": "EURNN",
-    "exprnn": "expRNN",
-    "goru": "GORU",
-    "gru": "GRU",
-    "lstm": "LSTM",
-    "ncgru": "NC-GRU",
-    "nnrnn": "nnRNN",
-    "ornn": "oRNN",
-    "projunn": "projUNN",
-    "qornn": "QORNN",
-    "rnn": "RNN",
-    "rnn-orth": "RNN-orth",
-    "scornn": "scoRNN",
-    "spectralrnn": "Spectral RNN",
-    "urnn-full": "full-capacity uRNN",
-}
+from eigenloop import registry
+
 #: What a task is called in a heading, and inside a sentence.
 TASKS = {
     "adding": ("Adding", "the adding task"),
@@ -47,12 +30,13 @@ QUANTITIES = {
 
 def model(name: str) -> str:
     """Return how a model is written; an unknown name stays as it is."""
-    return MODELS.get(name, name)
+    return registry.MODELS.title(name)
 
 
 def task(name: str) -> tuple[str, str]:
     """Return how a task is written in a heading and in a sentence; an unknown name stays as it is."""
-    return TASKS.get(name, (name, name))
+    titled = registry.TASKS.title(name)
+    return TASKS.get(name, (titled, titled))
 
 
 def quantity(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eigenloop import registry
-from eigenloop.errors import DataError
+from eigenloop.errors import ConfigError, DataError
 from eigenloop.tasks.adding import Adding
 from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.copying import Copying
@@ -29,5 +29,14 @@ __all__ = [
     "Task",
 ]
 
+
+def _checked(entry: registry.Entry) -> type[Task]:
+    """Return a task's class; runs write down the name that stands in it."""
+    task = entry.load()
+    if not (isinstance(task, type) and issubclass(task, Task) and getattr(task, "name", None) == entry.name):
+        raise ConfigError(f"task {entry.name} is not a Task whose name is {entry.name!r}: set name in its class")
+    return task
+
+
 #: The tasks by name.
-TASKS: dict[str, type[Task]] = {name: entry.load() for name, entry in registry.TASKS.items()}
+TASKS: registry.Loaded[type[Task]] = registry.Loaded(registry.TASKS, _checked)

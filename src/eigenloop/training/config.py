@@ -16,7 +16,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from eigenloop.errors import ConfigError, unknown_name
+from eigenloop import registry
+from eigenloop.errors import ConfigError
 from eigenloop.recipes import RECIPES
 from eigenloop.runs import yaml_text
 from eigenloop.tasks import TASKS, Task
@@ -149,9 +150,7 @@ def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
     name = values.get("name", "adam")
     if not isinstance(name, str) or name not in optimizers.OPTIMIZERS:
-        raise unknown_name(
-            "optimizer", name, optimizers.OPTIMIZERS, f"The optimizers are {', '.join(optimizers.OPTIMIZERS)}"
-        )
+        raise registry.OPTIMIZERS.unknown(name)
     defaults = optimizers.defaults(name)
     refuse_unknown("optimizer", values, ["name", "lr", "recurrent_lr", *defaults], f"optimizer {name}")
     lr = rate("lr", values.get("lr", 1e-3))

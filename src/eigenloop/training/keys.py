@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from eigenloop import models
+from eigenloop import models, registry
 from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.recipes import RECIPES
 from eigenloop.runs import yaml_text
@@ -46,7 +46,7 @@ def known_keys(settings: Mapping[str, Any]) -> dict[str, list[str]]:
     task, model = chosen_names(given)
     named = given["optimizer"].get("name") or published_settings(task, model, given)["optimizer"].get("name", "adam")
     if named not in OPTIMIZERS:
-        raise unknown_name("optimizer", named, OPTIMIZERS, f"The optimizers are {', '.join(OPTIMIZERS)}")
+        raise registry.OPTIMIZERS.unknown(named)
     return {
         "task": ["name", *task_options(TASKS[task])],
         "model": [*NetworkSection.model_fields, *layer_options(model)],
@@ -91,14 +91,14 @@ def chosen_names(given: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
     if task is None:
         raise ConfigError(f"no task is named: choose one of {', '.join(TASKS)}")
     if not isinstance(task, str) or task not in TASKS:
-        raise unknown_name("task", task, TASKS, f"The tasks are {', '.join(TASKS)}")
+        raise registry.TASKS.unknown(task)
     if model is None:
         names = ", ".join(models.NAMES)
         raise ConfigError(
             "no model is named", f"set model.name, one of {names}", flags=f"choose --model, one of {names}"
         )
     if not isinstance(model, str) or model not in models.NAMES:
-        raise unknown_name("model", model, models.NAMES, f"The models are {', '.join(models.NAMES)}")
+        raise registry.MODELS.unknown(model)
     return task, model
 
 
@@ -115,19 +115,19 @@ def refuse_unknown(section: str, given: Mapping[str, Any], known: Iterable[str],
 
 
 def _refuse_decided(key: str) -> None:
-    if key in ("recurrent", *_NOT_SETTABLE):
+    if key in _NOT_SETTABLE:
         raise ConfigError(
-            f"{key!r} cannot be set in a configuration: it follows from the model, the task or the seed. For another "
-            "recurrent matrix choose another model, or build the layer in Python"
+            f"{key!r} cannot be set in a configuration: it follows from the model, the task or the seed. To choose it, "
+            "build the layer in Python"
         )
 
 
 def _holders(section: str, key: str) -> str:
     """Return the tasks, models or optimizers that have a setting, as words; empty where none has."""
     options: dict[str, Callable[[], dict[str, Iterable[str]]]] = {
-        "task": lambda: {name: task_options(task) for name, task in TASKS.items()},
-        "model": lambda: {name: layer_options(name) for name in RECIPES},
-        "optimizer": lambda: {name: settable for name, (_, settable) in OPTIMIZERS.items()},
+        "task": lambda: {name: task_options(task) for name, task in TASKS.working()},
+        "model": lambda: {name: layer_options(name) for name, _ in RECIPES.working()},
+        "optimizer": lambda: {name: settable for name, (_, settable) in OPTIMIZERS.working()},
     }
     found = [name for name, keys in options.get(section, dict)().items() if key in keys]
     return f"{section} {', '.join(found)}" if found else ""

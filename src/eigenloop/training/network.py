@@ -50,6 +50,8 @@ def _built(config: Config) -> Model:
             output_dropout=network.output_dropout,
             readout_bits=network.readout_bits,
         )
+    except ConfigError:
+        raise
     except (TypeError, ValueError) as error:
         raise ConfigError(f"model {network.name}: {error}") from error
     except (RuntimeError, MemoryError) as error:
@@ -78,5 +80,6 @@ def _check_projected(net: Model, optimizer: str, model: str) -> None:
         )
     if keeps and not projected:
         raise ConfigError(
-            f"optimizer {optimizer} is for models projunn and urnn-full; {model} goes with adam or rmsprop"
+            f"optimizer {optimizer} is for a matrix that is trained itself (models projunn and urnn-full), which "
+            f"{model} with these settings does not have: choose adam or rmsprop"
         )

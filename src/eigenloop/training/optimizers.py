@@ -13,9 +13,9 @@ from eigenloop import optim, registry
 from eigenloop.errors import ConfigError
 
 #: Each name with its class and the options that a configuration may set.
-OPTIMIZERS: dict[str, tuple[Callable[..., torch.optim.Optimizer], tuple[str, ...]]] = {
-    name: (entry.load(), entry.options) for name, entry in registry.OPTIMIZERS.items()
-}
+OPTIMIZERS: registry.Loaded[tuple[Callable[..., torch.optim.Optimizer], tuple[str, ...]]] = registry.Loaded(
+    registry.OPTIMIZERS, lambda entry: (entry.load(), entry.options)
+)
 
 
 def defaults(name: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ import functools
 import operator
 import types
 import typing
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -43,10 +44,11 @@ def _allows_truth(kind: Any) -> bool:
 
 
 def plain(hint: Any) -> Any:
-    """Return an annotation without what a file cannot hold: a start is a name there, bits are a number."""
-    objects = {torch.Tensor, Quantizer} & set(typing.get_args(hint))
-    parts = [part for part in typing.get_args(hint) if part not in objects]
-    return functools.reduce(operator.or_, parts) if objects else hint
+    """Return an annotation without what a file cannot hold: a start and a matrix are names there, bits are a number."""
+    objects = (torch.Tensor, Quantizer)
+    given = typing.get_args(hint)
+    parts = [part for part in given if part not in objects and typing.get_origin(part) is not Callable]
+    return functools.reduce(operator.or_, parts) if len(parts) < len(given) else hint
 
 
 def rate(name: str, value: Any) -> float:

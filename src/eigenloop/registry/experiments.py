@@ -1,0 +1,27 @@
+"""The registrations of the published tables and figures, which are their files."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from eigenloop.errors import ConfigError
+from eigenloop.registry.entry import Entry
+
+
+def experiment_entries() -> list[Entry]:
+    """Return one registration for each file; their lines stand in the files, which only a list reads."""
+    found = files("eigenloop").joinpath("experiments", "data").iterdir()
+    ours = sorted((file for file in found if file.name.endswith(".yaml")), key=lambda file: file.name)
+    names = [file.name.removesuffix(".yaml") for file in ours]
+    return [Entry(name, name, "", "../RESULTS.md", file) for name, file in zip(names, ours, strict=True)]
+
+
+def experiment_line(entry: Entry) -> str:
+    """Return what an experiment is, in one line, from its file."""
+    import yaml  # not for every import of the models
+
+    try:
+        content = yaml.load(entry.load().read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        return f"{content['paper']}, {content['item']}: {content['title']}"
+    except (OSError, AttributeError, KeyError, TypeError, yaml.YAMLError) as error:
+        raise ConfigError(f"experiment {entry.name} cannot be read ({type(error).__name__}: {error})") from error
