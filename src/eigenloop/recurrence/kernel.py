@@ -150,11 +150,15 @@ def using(name: str) -> Iterator[None]:
 
 
 def serves(W: Tensor, activation: str) -> bool:
-    """Whether the kernel runs this recurrence: it knows the activation, on the CPU, outside functorch's transforms."""
+    """Whether the kernel runs a recurrence with this matrix: it knows the activation, and takes the tensor."""
+    return activation in ACTIVATIONS and takes(W)
+
+
+def takes(tensor: Tensor) -> bool:
+    """Whether the kernel computes with such a tensor: of its dtypes, on the CPU, outside functorch's transforms."""
     return (
-        activation in ACTIVATIONS
-        and W.dtype in _DTYPES
-        and W.is_cpu
+        tensor.dtype in _DTYPES
+        and tensor.is_cpu
         and not _reference
         and _loads()
         and not torch._C._are_functorch_transforms_active()

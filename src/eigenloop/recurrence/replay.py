@@ -33,7 +33,7 @@ class Replay:
             x.shape == self._shape
             and x.stride() == self._strides
             and x.dtype == self._dtype
-            and kernel.serves(x)
+            and kernel.takes(x)
             and kernel.reachable(x, *state)
             and torch.get_num_threads() == self._threads
         ):
