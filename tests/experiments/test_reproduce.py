@@ -18,6 +18,9 @@ from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
 from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
 
+#: Steps of a run that is cut before its end, however fast the machine is.
+LONG = 4000
+
 
 def test_the_plan() -> None:
     found = planned(experiment(), "hour")
@@ -212,14 +215,14 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
     assert records.read(tmp_path / "results", "made-up", "scornn") == []
     ((_, partial),) = collect(runs, tmp_path / "results", tmp_path / "work")
     assert not partial.complete
-    assert 0 < partial.steps < 400
+    assert 0 < partial.steps < LONG
     assert (partial.measure, partial.value) == ("test", None)  # not the validation loss in its place
     assert partial.curve
     watcher = Watcher()
     assert reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=1)
     assert watcher.events[0][0] == "resumed"
     (record,) = records.read(tmp_path / "results", "made-up", "scornn")
-    assert record.steps == 400
+    assert record.steps == LONG
     assert reproduce(runs, tmp_path / "results2", tmp_path / "work2", Watcher(), jobs=1)
     (whole,) = records.read(tmp_path / "results2", "made-up", "scornn")
     assert (whole.value, whole.curve, whole.train_curve) == (record.value, record.curve, record.train_curve)
@@ -227,7 +230,7 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
 
 def long() -> Experiment:
     """Long enough to be cut."""
-    return experiment(budgets={name: {"settings": {"training": {"steps": 400}}} for name in ("smoke", "hour", "full")})
+    return experiment(budgets={name: {"settings": {"training": {"steps": LONG}}} for name in ("smoke", "hour", "full")})
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

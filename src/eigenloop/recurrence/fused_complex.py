@@ -62,5 +62,9 @@ def _pairs(z: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _joined(pairs: Tensor) -> Tensor:
-    """Return (..., 2n) real as (..., n) complex, on the same memory."""
-    return torch.view_as_complex(pairs.unflatten(-1, (-1, 2)))
+    """Return (..., 2n) real as (..., n) complex, on the same memory; as a copy in a compiled graph.
+
+    The compiler cannot hand on a view of another dtype where a graph ends.
+    """
+    joined = torch.view_as_complex(pairs.unflatten(-1, (-1, 2)))
+    return joined.clone() if torch.compiler.is_compiling() else joined
