@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+import torch._dynamo  # noqa: F401  an import that a test interrupts would stay half done
 from tiny_experiment import TINY, Watcher, experiment
 
 from eigenloop.cli import main
