@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 
 import pytest
-import torch._dynamo  # noqa: F401  an import that a test interrupts would stay half done
 from tiny_experiment import TINY, Watcher, experiment
 
 from eigenloop.cli import main
@@ -20,7 +19,7 @@ from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
 from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
 
 #: Steps of a run that is cut before its end, however fast the machine is.
-LONG = 4000
+LONG = 600
 
 
 def test_the_plan() -> None:
@@ -102,15 +101,26 @@ def test_in_this_process_it_is_the_same(tmp_path: Path) -> None:
 
 
 def test_an_interruption_here_ends_all_of_it(tmp_path: Path) -> None:
-    class Impatient(Watcher):
-        def started(self, run: Planned, resumed: bool) -> None:
-            super().started(run, resumed)
-            signal.signal(signal.SIGALRM, lambda *_: os.kill(os.getpid(), signal.SIGINT))
-            signal.setitimer(signal.ITIMER_REAL, 0.3)
+    """By the third line of metrics: imports are over then, and an import that is cut would stay half done."""
+    runs = planned(long(), "smoke")
+    metrics = folder_of(runs[0], tmp_path / "work") / "metrics.jsonl"
 
-    watcher = Impatient()
-    with pytest.raises(KeyboardInterrupt):
-        reproduce(planned(long(), "smoke"), tmp_path / "results", tmp_path / "work", watcher, jobs=0)
+    def interrupt_when_training(*_: object) -> None:
+        if metrics.exists() and metrics.stat().st_size > 1000:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    alarm = signal.signal(signal.SIGALRM, interrupt_when_training)
+    interrupt = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where pytest runs in the background
+    watcher = Watcher()
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=0)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, alarm)
+        signal.signal(signal.SIGINT, interrupt)
     assert [kind for kind, _ in watcher.events] == ["started"]
 
 
@@ -192,7 +202,7 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
     script.write_text(
         "import signal, sys\n"
         "from pathlib import Path\n"
-        f"{'signal.signal(signal.SIGINT, signal.SIG_IGN)' if background else ''}\n"
+        f"signal.signal(signal.SIGINT, signal.{'SIG_IGN' if background else 'default_int_handler'})\n"
         "sys.path.insert(0, sys.argv[1])\n"
         "from test_reproduce import Watcher, experiment, long\n"
         "from eigenloop.experiments import planned, reproduce\n"
