@@ -11,8 +11,8 @@ from torch import Tensor
 
 from eigenloop import analysis
 from eigenloop.analysis import theorems_gated, theorems_simple
+from eigenloop.analysis.bound_check import Check
 from eigenloop.analysis.bounds import checks
-from eigenloop.analysis.check import Check
 from eigenloop.analysis.feed_forward import theta
 from eigenloop.analysis.fisher import memory
 from eigenloop.analysis.theorems_gated import draw

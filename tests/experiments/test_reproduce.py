@@ -13,7 +13,7 @@ from tiny_experiment import TINY, Watcher, experiment
 
 from eigenloop.cli import main
 from eigenloop.cli.watching import watcher_for
-from eigenloop.experiments import Experiment, Planned, collect, planned, records, reproduce
+from eigenloop.experiments import Experiment, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
 from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config

@@ -9,7 +9,7 @@ import synthetic_runs as synthetic
 from eigenloop import runs
 from eigenloop.report import verdict
 from eigenloop.report.groups import grouped
-from eigenloop.report.places import places
+from eigenloop.report.score_scale import places
 
 MEMORYLESS = "guessing reaches"
 COMPARISONS = {

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from eigenloop.analysis.check import Check
+from eigenloop.analysis.bound_check import Check
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled

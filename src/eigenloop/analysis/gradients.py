@@ -20,7 +20,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from eigenloop.analysis.origin import label_for, origin
+from eigenloop.analysis.provenance import label_for, origin
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.state import Flat, parts_of

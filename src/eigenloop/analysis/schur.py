@@ -26,7 +26,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from eigenloop.analysis.origin import label_for, origin
+from eigenloop.analysis.provenance import label_for, origin
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from eigenloop import initializers
-from eigenloop.analysis.check import Check
+from eigenloop.analysis.bound_check import Check
 
 #: Sizes n that are drawn, and steps that lead from h = 0 to the one that is looked at.
 SIZES, STEPS = (2, 3, 4, 8, 16, 32), 6

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from eigenloop.analysis.check import Check
+from eigenloop.analysis.bound_check import Check
 from eigenloop.analysis.theorems_gated import norm
 
 #: Sizes of W_S that are drawn, the longest lag, and the inputs.

@@ -52,7 +52,7 @@ def _published(results: Path, out: Path, json: bool) -> None:
         raise ConfigError(
             f"{out} is a file: with --published, --out names the folder for RESULTS.md and docs/results.html"
         )
-    from eigenloop import published as published_results
+    from eigenloop import comparison as published_results
 
     written = published_results.write(results, out)
     if json:

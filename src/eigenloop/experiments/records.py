@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eigenloop.analysis.rounding import spread
-from eigenloop.experiments.again import measured_again
 from eigenloop.experiments.plan import Planned, config_hash
+from eigenloop.experiments.remeasure import measured_again
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
 from eigenloop.runs import MetricLine, Summary, atomic, read_metrics, read_summary
 from eigenloop.runs.json_text import finite

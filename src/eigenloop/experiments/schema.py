@@ -141,7 +141,7 @@ class Experiment(_Strict):
     name: str
     """As the command line has it, and as the file is named."""
     paper: str
-    """Whose; of ours one of `eigenloop.published.papers`."""
+    """Whose; of ours one of `eigenloop.comparison.papers`."""
     item: str
     """Which table or figure."""
     title: str

@@ -13,7 +13,7 @@ from eigenloop.layers.base import Carried
 from eigenloop.layers.cells import CellWeights
 from eigenloop.layers.gated import GatedLayer
 from eigenloop.quantization import Quantizer
-from eigenloop.quantization.in_layer import made_quantizer
+from eigenloop.quantization.layer_quantizer import made_quantizer
 
 
 class LSTM(GatedLayer):

@@ -13,7 +13,7 @@ from eigenloop.layers.base import Carried, RecurrentLayer
 from eigenloop.layers.cells import CellWeights
 from eigenloop.matrices import Matrix
 from eigenloop.quantization import Quantizer
-from eigenloop.quantization.in_layer import made_quantizer
+from eigenloop.quantization.layer_quantizer import made_quantizer
 
 
 class RNN(RecurrentLayer):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eigenloop.quantization.coded_matrices import Codes, network_codes
 from eigenloop.quantization.conditioning import Departure, departure, singular_ratio
-from eigenloop.quantization.in_layer import Quantizer
+from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.post_training import quantize_
 from eigenloop.quantization.quantizer import codes, quantize
 from eigenloop.quantization.size import SizeReport, size_report

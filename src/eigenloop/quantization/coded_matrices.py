@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from eigenloop.quantization.in_layer import Quantizer
 from eigenloop.quantization.layer import QuantizableLayer
+from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.quantizer import codes
 from eigenloop.quantization.size import gates_of
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import torch
 from torch import Tensor, nn
 
-from eigenloop.quantization.in_layer import Quantizer
+from eigenloop.quantization.layer_quantizer import Quantizer
 
 
 class QuantizableLayer(nn.Module):

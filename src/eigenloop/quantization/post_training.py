@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from torch import nn
 
-from eigenloop.quantization.in_layer import Quantizer, made_quantizer
 from eigenloop.quantization.layer import QuantizableLayer
+from eigenloop.quantization.layer_quantizer import Quantizer, made_quantizer
 from eigenloop.quantization.quantizer import checked_bits
 
 M = TypeVar("M", bound=nn.Module)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from eigenloop.quantization.in_layer import Quantizer
 from eigenloop.quantization.layer import QuantizableLayer
+from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.quantizer import checked_bits
 
 #: A float32, and so a step of the quantizer.

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from eigenloop import experiments
+from eigenloop.comparison import compare, markdown
+from eigenloop.comparison.claims import findings
 from eigenloop.experiments import planned, records
-from eigenloop.published import compare, markdown
-from eigenloop.published.claims import findings
 from eigenloop.training import make_config
 
 ROOT = Path(__file__).parents[2]

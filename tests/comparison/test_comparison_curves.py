@@ -7,8 +7,8 @@ import made_up
 import pytest
 from made_up import record
 
-from eigenloop.published import curves
-from eigenloop.published.series import CURVES, POINTS, pictures
+from eigenloop.comparison import curves
+from eigenloop.comparison.series import CURVES, POINTS, pictures
 
 
 def test_a_picture_for_each_task_with_the_same_colours(tmp_path: Path) -> None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from eigenloop.comparison.outcomes import COUNTING, Outcome, outcomes_of
+from eigenloop.comparison.paper_settings import Plan, plan_of
+from eigenloop.comparison.papers import PAPERS
 from eigenloop.experiments import Experiment, Planned, Record, records
 from eigenloop.experiments.plan import LEARNED, RowOf
 from eigenloop.experiments.reproduce import command_of
 from eigenloop.experiments.schema import BudgetName
-from eigenloop.published.outcomes import COUNTING, Outcome, outcomes_of
-from eigenloop.published.papers import PAPERS
-from eigenloop.published.plans import Plan, plan_of
 from eigenloop.training import RunError
 
 Standing = Literal["same", "better", "worse", "differs"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from eigenloop.published.outcomes import Outcome, Progress
-from eigenloop.published.table import Line, Sheet, compare
-from eigenloop.published.write import Written, write
+from eigenloop.comparison.outcomes import Outcome, Progress
+from eigenloop.comparison.table import Line, Sheet, compare
+from eigenloop.comparison.write import Written, write
 
 __all__ = ["Line", "Outcome", "Progress", "Sheet", "Written", "compare", "write"]

@@ -20,11 +20,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from eigenloop.comparison.outcomes import COUNTING, Outcome
+from eigenloop.comparison.paper_settings import Change
+from eigenloop.comparison.quantities import Quantity, numbers_of, steps_until
+from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments.schema import Claim
-from eigenloop.published.outcomes import COUNTING, Outcome
-from eigenloop.published.plans import Change
-from eigenloop.published.quantities import Quantity, numbers_of, steps_until
-from eigenloop.published.table import Line, Sheet
 
 Verdict = Literal["yes", "no", "supported", "contradicted", "undecided"]
 

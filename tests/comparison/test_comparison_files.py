@@ -11,9 +11,9 @@ from made_up import EVIL, record
 
 from eigenloop import experiments
 from eigenloop.cli import main
+from eigenloop.comparison import compare, markdown, page, write
+from eigenloop.comparison.wording import MISSING
 from eigenloop.experiments import Experiment
-from eigenloop.published import compare, markdown, page, write
-from eigenloop.published.wording import MISSING
 
 
 def evil() -> Experiment:

@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Any
 
 from eigenloop import numerics
+from eigenloop.comparison import Line, Sheet, compare
 from eigenloop.experiments import Experiment, Record, records
 from eigenloop.experiments.library import parsed
-from eigenloop.published import Line, Sheet, compare
 
 EVIL = "a|b <script>alert(1)</script> & `c` \"q\" 'r' *s* {{ 7 * 7 }}"
 ROWS: dict[str, dict[str, Any]] = {

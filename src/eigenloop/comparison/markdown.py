@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from eigenloop.published import wording
-from eigenloop.published.claims import Finding, findings
-from eigenloop.published.papers import WITHOUT_A_ROW, Paper, with_others
-from eigenloop.published.table import Line, Sheet
+from eigenloop.comparison import wording
+from eigenloop.comparison.claims import Finding, findings
+from eigenloop.comparison.papers import WITHOUT_A_ROW, Paper, with_others
+from eigenloop.comparison.table import Line, Sheet
 
 _INTRODUCTION = """\
 The results of four papers, table by table and figure by figure: the published number, ours beside it, and the command

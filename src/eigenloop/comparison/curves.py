@@ -15,9 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from eigenloop.analysis.style import COLOURS, panels, styled
-from eigenloop.published.numerals import number
-from eigenloop.published.series import Picture, Series, pictures
-from eigenloop.published.table import Sheet
+from eigenloop.comparison.numerals import number
+from eigenloop.comparison.series import Picture, Series, pictures
+from eigenloop.comparison.table import Sheet
 from eigenloop.report.formatting import power, quantity
 
 #: Inches. Small, so that letters can be read when a phone shows it over its whole width.

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from eigenloop.comparison.paper_settings import Change, Plan
 from eigenloop.experiments import Record
 from eigenloop.experiments.schema import BudgetName
-from eigenloop.published.plans import Change, Plan
 
 #: Budgets that fill a row in, the one that is preferred first.
 COUNTING: tuple[BudgetName, ...] = ("full", "hour")

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eigenloop import experiments
+from eigenloop.comparison import markdown, page
+from eigenloop.comparison.table import compare
 from eigenloop.experiments import Experiment
-from eigenloop.published import markdown, page
-from eigenloop.published.table import compare
 from eigenloop.runs import atomic
 from eigenloop.training import RunError
 

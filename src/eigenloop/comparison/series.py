@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Record
-from eigenloop.published.table import Line, Sheet
 from eigenloop.report import names
 from eigenloop.report.thinning import stretches, summarise
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from eigenloop.comparison.claims import Finding, Side, Verdict
+from eigenloop.comparison.numerals import digits_of, number, printed, times, with_spread
+from eigenloop.comparison.outcomes import Outcome, Progress
+from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments.plan import LEARNED
 from eigenloop.experiments.schema import Measure
-from eigenloop.published.claims import Finding, Side, Verdict
-from eigenloop.published.numerals import digits_of, number, printed, times, with_spread
-from eigenloop.published.outcomes import Outcome, Progress
-from eigenloop.published.table import Line, Sheet
 from eigenloop.report import names
 
 MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"
-#: What the words of a verdict mean; the rules are in `eigenloop.published.claims`.
+#: What the words of a verdict mean; the rules are in `eigenloop.comparison.claims`.
 VERDICTS = (
     "A claim is decided, yes or no, by runs on the paper's task, of the paper's length, with its settings and at least "
     "three seeds. Runs that are shorter, have other settings or fewer seeds only support or contradict it, and the "

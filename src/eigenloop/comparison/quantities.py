@@ -6,8 +6,8 @@ import itertools
 import statistics
 from dataclasses import dataclass
 
-from eigenloop.published.outcomes import Outcome
-from eigenloop.published.table import Line
+from eigenloop.comparison.outcomes import Outcome
+from eigenloop.comparison.table import Line
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import made_up
 import pytest
 from made_up import record
 
+from eigenloop.comparison import wording
+from eigenloop.comparison.claims import Finding, findings
 from eigenloop.experiments import Record, library, planned
-from eigenloop.published import wording
-from eigenloop.published.claims import Finding, findings
 
 UNFINISHED: dict[str, Any] = {"complete": False, "status": "unfinished", "steps": 100}
 DIVERGED: dict[str, Any] = {"status": "diverged", "steps": 100}

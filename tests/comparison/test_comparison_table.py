@@ -8,10 +8,10 @@ import made_up
 import pytest
 from made_up import record
 
+from eigenloop.comparison import Sheet, compare, wording
+from eigenloop.comparison.claims import findings
 from eigenloop.experiments import planned
 from eigenloop.experiments.plan import config_hash
-from eigenloop.published import Sheet, compare, wording
-from eigenloop.published.claims import findings
 from eigenloop.training import RunError
 
 

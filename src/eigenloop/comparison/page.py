@@ -12,11 +12,11 @@ from markupsafe import Markup, escape
 
 from eigenloop import pages
 from eigenloop.analysis.style import COLOURS
+from eigenloop.comparison import curves, wording
+from eigenloop.comparison.claims import Finding, findings
+from eigenloop.comparison.papers import WITHOUT_A_ROW, Paper, with_others
+from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Experiment
-from eigenloop.published import curves, wording
-from eigenloop.published.claims import Finding, findings
-from eigenloop.published.papers import WITHOUT_A_ROW, Paper, with_others
-from eigenloop.published.table import Line, Sheet
 from eigenloop.report.formatting import duration
 
 
@@ -43,7 +43,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     papers = with_others(sheet.experiment.paper for sheet in sheets)
     chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in papers]
     claims = findings(sheets)
-    environment = pages.environment("eigenloop.published")
+    environment = pages.environment("eigenloop.comparison")
     environment.filters.update(prose=prose, tight=tight)
     return pages.printable(
         environment.get_template("results.html").render(
@@ -60,7 +60,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             made=made,
             machines=machines,
             colours=len(COLOURS),
-            style=pages.style("eigenloop.published", "results.css"),
+            style=pages.style("eigenloop.comparison", "results.css"),
         )
     )
 
