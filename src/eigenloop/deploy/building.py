@@ -12,7 +12,7 @@ from torch import nn
 
 from eigenloop.deploy.arrays import arranged
 from eigenloop.deploy.cells import cell_for
-from eigenloop.deploy.describing import Cell, Real, cells_of, layer_of
+from eigenloop.deploy.describing import Real, cells_of, layer_of
 from eigenloop.deploy.formats import Format, checked_width
 from eigenloop.deploy.inputs import Tokens, Values, values_for
 from eigenloop.deploy.network import IntegerNetwork
@@ -20,6 +20,7 @@ from eigenloop.deploy.ranges import RangeOptions, cell_formats, input_format
 from eigenloop.deploy.reading_out import POOLS, Readout
 from eigenloop.deploy.sums import sum_of
 from eigenloop.deploy.table import table_for
+from eigenloop.deploy.trained import trained_bits, trained_formats, trained_input
 from eigenloop.deploy.watching import Watch
 from eigenloop.quantization import Codes, codes
 from eigenloop.quantization.quantizer import checked_bits
@@ -29,10 +30,10 @@ from eigenloop.quantization.quantizer import checked_bits
 def integer(
     network: nn.Module,
     *,
-    calibration: ArrayLike,
+    calibration: ArrayLike | None = None,
     lengths: Sequence[int] | None = None,
-    state_bits: int = 12,
-    cell_bits: int = 16,
+    state_bits: int | None = None,
+    cell_bits: int | None = None,
     input_bits: int | None = None,
     readout_bits: int | None = None,
     percentile: float = 100.0,
@@ -50,10 +51,12 @@ def integer(
         network: an `el.RNN`, `el.GRU` or `el.LSTM` in one direction, or an `el.Model` of one; it is left as it is.
         calibration: sequences that the network takes, from the training part: what they reach is the range of the
             input, of states and of cells. Whole numbers are taken for counts of a sensor, and the integer network then
-            has the multipliers that turn counts into codes.
+            has the multipliers that turn counts into codes. A network that was trained with as many ``state_bits`` has
+            ranges of its own; sequences then show only what saturates, and may be left out.
         lengths: valid steps of each of them, for a padded batch.
-        state_bits: width of states and gates, 6 to 16; up to 8 they are int8, above int16.
-        cell_bits: width of an LSTM's cell, which adds up what the gates let in.
+        state_bits: width of states and gates, 6 to 16; up to 8 they are int8, above int16. As the network was trained,
+            or 12 if left out.
+        cell_bits: width of an LSTM's cell, which adds up what the gates let in; as it was trained, or 16.
         input_bits: width of the input; `state_bits` if left out.
         readout_bits: width of the read-out's weights, and of an embedding's; that of the network, or 8.
         percentile: of the magnitudes that a range covers; 100 for the largest.
@@ -73,32 +76,48 @@ def integer(
     """
     layer = layer_of(network)
     cells = cells_of(layer)
+    own = trained_bits(layer)
+    bits = checked_width("state_bits", state_bits if state_bits is not None else own or 12)
+    trained = own == bits and input_bits in (None, bits) and cell_bits in (None, bits)
     options = RangeOptions(
-        checked_width("state_bits", state_bits),
-        checked_width("cell_bits", cell_bits),
-        checked_width("input_bits", state_bits if input_bits is None else input_bits),
+        bits,
+        checked_width("cell_bits", (bits if trained else 16) if cell_bits is None else cell_bits),
+        checked_width("input_bits", bits if input_bits is None else input_bits),
         percentile,
         power_of_two,
     )
-    width = readout_bits if readout_bits is not None else getattr(network, "readout_bits", None) or 8
-    embedding = getattr(network, "embedding", None)
-    sequences = arranged(_array(calibration), lengths, layer.batch_first, embedding is not None, cells[0].input_size)
+    if calibration is None and not trained:
+        raise ValueError("give calibration=, sequences of the training part from which the ranges of states are read")
+    width = checked_bits(readout_bits if readout_bits is not None else getattr(network, "readout_bits", None) or 8)
+    tokens, size = getattr(network, "embedding", None) is not None, cells[0].input_size
+    given = None if calibration is None else arranged(_array(calibration), lengths, layer.batch_first, tokens, size)
     entered: Values | Tokens
-    if embedding is not None:
+    if tokens:
         if normalise is not None:
             raise ValueError("normalise is for measured values, and this network takes tokens: leave it out")
-        entered = _tokens(network, checked_bits(width))
+        entered = _tokens(network, width)
     else:
-        entered = _values(network, cells[0], sequences.x, sequences.valid, normalise, options)
-    x = entered.normalised(sequences.x)
-    table = table_for(state_bits)
-    chosen = cell_formats(cells, x, sequences.valid, entered.format, options)
+        mean, scale = _scaling(network, size, normalise)
+        if trained:
+            form = trained_input(layer)
+        else:
+            assert given is not None
+            form = input_format((np.asarray(given.x, np.float64) - mean) / scale, given.valid, options)
+        counts = given is not None and bool(np.issubdtype(given.x.dtype, np.integer))
+        entered = values_for(form, mean, scale, counts)
+    if trained:
+        chosen = trained_formats(layer, cells, entered.format)
+    else:
+        assert given is not None
+        chosen = cell_formats(cells, entered.normalised(given.x), given.valid, entered.format, options)
+    table = table_for(bits)
     whole = tuple(cell_for(cell, formats, table, widen) for cell, formats in zip(cells, chosen, strict=True))
-    readout = _readout(network, chosen[-1].state, checked_bits(width), pool, widen)
     watch = Watch()
+    readout = _readout(network, chosen[-1].state, width, pool, widen)
     made = IntegerNetwork(entered, whole, readout, layer.batch_first, watch)
-    made._run(_array(calibration), lengths, watch)
-    watch.valid = None
+    if calibration is not None:
+        made._run(_array(calibration), lengths, watch)
+        watch.valid = None
     return made
 
 
@@ -106,30 +125,22 @@ def _array(X: ArrayLike) -> Any:
     return X.detach().cpu().numpy() if isinstance(X, torch.Tensor) else np.asarray(X)
 
 
-def _values(
-    network: nn.Module,
-    cell: Cell,
-    x: np.ndarray,
-    valid: np.ndarray,
-    normalise: tuple[ArrayLike, ArrayLike] | None,
-    options: RangeOptions,
-) -> Values:
-    mean, scale = np.zeros(cell.input_size), np.ones(cell.input_size)
+def _scaling(network: nn.Module, size: int, normalise: tuple[ArrayLike, ArrayLike] | None) -> tuple[Real, Real]:
+    """Return mean and scale of every channel: given, carried by the network, or 0 and 1."""
     carried = getattr(network, "input_scaling", None)
     if carried is not None and normalise is not None:
         raise ValueError("this network carries the mean and scale of its inputs: leave out normalise=")
     if carried is not None:
-        normalise = carried.mean.cpu().double().numpy(), carried.scale.cpu().double().numpy()
-    if normalise is not None:
-        mean, scale = (np.asarray(one, np.float64) for one in normalise)
-        if mean.shape != (cell.input_size,) or scale.shape != mean.shape or not (scale > 0).all():
-            raise ValueError(
-                f"normalise is a mean and a scale above zero for each of the {cell.input_size} channels, got shapes "
-                f"{mean.shape} and {scale.shape}"
-            )
-    normalised: Real = (np.asarray(x, np.float64) - mean) / scale
-    form = input_format(normalised, valid, options)
-    return values_for(form, mean, scale, bool(np.issubdtype(x.dtype, np.integer)))
+        return carried.mean.cpu().double().numpy(), carried.scale.cpu().double().numpy()
+    if normalise is None:
+        return np.zeros(size), np.ones(size)
+    mean, scale = (np.asarray(one, np.float64) for one in normalise)
+    if mean.shape != (size,) or scale.shape != mean.shape or not (scale > 0).all():
+        raise ValueError(
+            f"normalise is a mean and a scale above zero for each of the {size} channels, got shapes "
+            f"{mean.shape} and {scale.shape}"
+        )
+    return mean, scale
 
 
 def _tokens(network: Any, bits: int) -> Tokens:
