@@ -82,8 +82,8 @@ def format_for(name: str, bits: int, largest: float, power_of_two: bool = False,
         power_of_two: round the step up to a power of two.
         positive: whether no code is negative, as after ReLU.
 
-    >>> format_for("state", 8, 12.7).step, format_for("state", 8, 12.7, power_of_two=True).step
-    (0.1, 0.125)
+    >>> format_for("state", 8, 127.0).step, format_for("state", 8, 130.0, power_of_two=True).step
+    (1.0, 2.0)
     """
     if not math.isfinite(largest):
         raise ValueError(f"the {name} reaches {largest} on the calibration data: it has no range to be held in")
