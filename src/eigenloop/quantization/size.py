@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.quantizer import checked_bits
+from eigenloop.scaling import Scaling
 
 #: A float32, and so a step of the quantizer.
 _FLOAT_BITS = 32
@@ -152,6 +153,9 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             counted.add(id(parameter))
             is_read = parameter is getattr(getattr(network, "readout", None), "weight", None)
             yield _part(prefix + key, parameter, readout_bits if is_read else None)
+        if isinstance(module, Scaling):
+            for key, buffer in module.named_buffers():
+                yield _part(prefix + key, buffer, None)
 
 
 def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:

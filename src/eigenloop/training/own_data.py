@@ -1,0 +1,20 @@
+"""What is set for a user's own data where nobody sets anything: settings of ours, which work without a search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+#: A fit is as long as its steps, however many cases there are; it stops earlier when the part for choosing says so.
+SETTINGS: dict[str, dict[str, Any]] = {
+    "model": {"hidden_size": 64},
+    "optimizer": {"name": "adam", "lr": 3e-3, "recurrent_lr": 1e-3},
+    "schedule": {"name": "plateau", "factor": 0.5, "patience": 4},
+    "training": {
+        "batch_size": 32,
+        "steps": 2000,
+        "eval_every": 50,
+        "eval_batch_size": 128,
+        "patience": 12,
+        "clip_norm": 1.0,
+    },
+}
