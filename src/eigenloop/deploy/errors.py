@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigenloop.deploy.cells import IntegerCell
+from eigenloop.deploy.cell import IntegerCell
 from eigenloop.deploy.describing import Gate, real_matrix
 from eigenloop.deploy.inputs import Tokens
 

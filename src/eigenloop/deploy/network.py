@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from eigenloop.deploy.arrays import arranged
-from eigenloop.deploy.cells import IntegerCell, State, batch_of
+from eigenloop.deploy.cell import IntegerCell, State, batch_of
 from eigenloop.deploy.describing import Real
 from eigenloop.deploy.errors import error_bound
 from eigenloop.deploy.inputs import Tokens, Values

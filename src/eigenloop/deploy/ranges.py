@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from eigenloop.deploy.cells import Formats
+from eigenloop.deploy.cell import Formats
 from eigenloop.deploy.describing import Cell, Real
 from eigenloop.deploy.formats import Format, format_for
 from eigenloop.deploy.real_cells import RealCell, State

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from eigenloop.deploy.cells import IntegerCell
+from eigenloop.deploy.cell import IntegerCell
 from eigenloop.deploy.formats import Format
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.sums import Sum, width_of

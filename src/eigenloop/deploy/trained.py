@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eigenloop.deploy.cells import Formats
+from eigenloop.deploy.cell import Formats
 from eigenloop.deploy.describing import Cell
 from eigenloop.deploy.formats import Format
 
