@@ -308,6 +308,15 @@ def test_refusals_say_what_to_do() -> None:
             el.deploy.integer(net, calibration=bad)
 
 
+def test_steps_that_are_refused() -> None:
+    whole = el.deploy.integer(made("relu"), calibration=sequences(3, 2))
+    for x in (np.zeros(2), np.zeros((2, 4)), np.zeros((1, 2, 3)), np.array(1.0)):
+        with pytest.raises(ValueError, match=r"a step takes \(3,\) or \(B, 3\)"):
+            whole.step(x)
+    with pytest.raises(ValueError, match="NaN"):
+        whole.step(np.full(3, np.nan))
+
+
 def test_a_state_that_runs_away_is_refused() -> None:
     rnn = el.RNN(1, 4, nonlinearity="identity", bias=False, recurrent="free", bits=8)
     with torch.no_grad():

@@ -221,6 +221,17 @@ def test_gates(bits: int, data: st.DataObject) -> None:
     assert op.blended(one(top), one(h), one(c), bits)[0] == h
 
 
+@pytest.mark.parametrize("bits", range(6, 17))
+def test_products_that_c_has_in_32_bits(bits: int) -> None:
+    """Gates with codes, their blend, and the table with fractions: the largest there are."""
+    top = 2 ** (bits - 1)
+    assert top * 2**15 < 2**31  # a gate with a cell of 16 bits, or with tanh
+    assert max(u * top + (top - u) * top for u in (0, 1, top // 2, top)) + top // 2 < 2**31
+    table = table_for(bits)
+    fraction = 2 ** (16 + table.range_bits) // (len(table.entries) - 1)
+    assert int(table.entries.max()) * fraction + fraction // 2 < 2**31
+
+
 @given(value=st.integers(-(2**40), 2**40), bits=BITS)
 def test_saturation(value: int, bits: int) -> None:
     low, high = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1

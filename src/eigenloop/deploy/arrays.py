@@ -33,9 +33,21 @@ class Sequences:
         return out.swapaxes(0, 1) if self.batch_first else out
 
 
+def array_of(X: ArrayLike) -> NDArray[Any]:
+    """Return an array of what was given: an array, lists, or a tensor of torch wherever it is."""
+    return np.asarray(X.detach().cpu() if hasattr(X, "detach") else X)
+
+
+def finite(x: NDArray[Any]) -> NDArray[Any]:
+    """Refuse values that have no codes."""
+    if np.issubdtype(x.dtype, np.floating) and not np.isfinite(x).all():
+        raise ValueError("the sequences hold NaN or infinite values: fill or remove them first")
+    return x
+
+
 def arranged(X: ArrayLike, lengths: Sequence[int] | None, batch_first: bool, tokens: bool, features: int) -> Sequences:
     """Bring sequences to (T, B, features); a tensor of torch is taken too."""
-    x = np.asarray(X)
+    x = array_of(X)
     dimensions = 2 if tokens else 3
     shape = ("(B, T" if batch_first else "(T, B") + (")" if tokens else f", {features})")
     if x.ndim not in (dimensions - 1, dimensions):
@@ -48,9 +60,7 @@ def arranged(X: ArrayLike, lengths: Sequence[int] | None, batch_first: bool, tok
     elif batch_first:
         x = x.swapaxes(0, 1)
     if not x.size:
-        raise ValueError(f"there is no step in sequences of shape {np.asarray(X).shape}")
-    if np.issubdtype(x.dtype, np.floating) and lengths is None and not np.isfinite(x).all():
-        raise ValueError("the sequences hold NaN or infinite values: fill or remove them first")
+        raise ValueError(f"there is no step in sequences of shape {array_of(X).shape}")
     steps = np.arange(len(x))[:, None]
     counts = np.full(x.shape[1], len(x)) if lengths is None else np.asarray(lengths)
     if counts.shape != x.shape[1:2] or not ((counts >= 1) & (counts <= len(x))).all():
@@ -59,6 +69,4 @@ def arranged(X: ArrayLike, lengths: Sequence[int] | None, batch_first: bool, tok
     if lengths is not None:
         padded = ~valid if tokens else ~valid[..., None]
         x = np.where(padded, np.zeros((), x.dtype), x)  # whatever stands there, NaN included, is never looked at
-        if np.issubdtype(x.dtype, np.floating) and not np.isfinite(x).all():
-            raise ValueError("the sequences hold NaN or infinite values: fill or remove them first")
-    return Sequences(x, valid, batched, batch_first)
+    return Sequences(finite(x), valid, batched, batch_first)

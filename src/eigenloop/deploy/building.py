@@ -90,7 +90,7 @@ def integer(
         raise ValueError("give calibration=, sequences of the training part from which the ranges of states are read")
     width = checked_bits(readout_bits if readout_bits is not None else getattr(network, "readout_bits", None) or 8)
     tokens, size = getattr(network, "embedding", None) is not None, cells[0].input_size
-    given = None if calibration is None else arranged(_array(calibration), lengths, layer.batch_first, tokens, size)
+    given = None if calibration is None else arranged(calibration, lengths, layer.batch_first, tokens, size)
     entered: Values | Tokens
     if tokens:
         if normalise is not None:
@@ -116,13 +116,9 @@ def integer(
     readout = _readout(network, chosen[-1].state, width, pool, widen)
     made = IntegerNetwork(entered, whole, readout, layer.batch_first, watch)
     if calibration is not None:
-        made._run(_array(calibration), lengths, watch)
+        made._run(calibration, lengths, watch)
         watch.valid = None
     return made
-
-
-def _array(X: ArrayLike) -> Any:
-    return X.detach().cpu().numpy() if isinstance(X, torch.Tensor) else np.asarray(X)
 
 
 def _scaling(network: nn.Module, size: int, normalise: tuple[ArrayLike, ArrayLike] | None) -> tuple[Real, Real]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from eigenloop.deploy.arrays import arranged
+from eigenloop.deploy.arrays import arranged, array_of, finite
 from eigenloop.deploy.cell import IntegerCell, State, batch_of
 from eigenloop.deploy.describing import Real
 from eigenloop.deploy.errors import error_bound
@@ -77,8 +77,11 @@ class IntegerNetwork:
             x: (features,) or (B, features); a token or (B,) tokens.
             state: that of the step before; that at the start if left out.
         """
-        given = np.asarray(x)
-        single = given.ndim == (0 if isinstance(self.inputs, Tokens) else 1)
+        given, tokens = finite(array_of(x)), isinstance(self.inputs, Tokens)
+        single, size = given.ndim == (0 if tokens else 1), self.cells[0].source.input_size
+        if given.ndim > (1 if tokens else 2) or (not tokens and given.shape[-1:] != (size,)):
+            wanted = "a token or (B,) tokens" if tokens else f"({size},) or (B, {size})"
+            raise ValueError(f"a step takes {wanted}, got shape {given.shape}")
         codes = self.inputs.codes(given[None] if single else given)
         state = self.advance(codes, self.initial_state(len(codes)) if state is None else state)
         y = self.readout.real(self.outputs(state), state.pooled.steps[:, None])
