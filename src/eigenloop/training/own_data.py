@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 #: A fit is as long as its steps, however many cases there are; it stops earlier when the part for choosing says so.
@@ -18,3 +19,10 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "clip_norm": 1.0,
     },
 }
+
+
+def leave_out_choosing(merged: dict[str, dict[str, Any]], given: Mapping[str, Mapping[str, Any]]) -> None:
+    """Without a part for choosing nothing can be stopped or slowed down by it."""
+    if given["task"].get("valid") == 0:
+        merged["training"].pop("patience", None)
+        merged["schedule"].clear()

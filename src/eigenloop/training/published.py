@@ -247,6 +247,8 @@ def published_settings(task: str, model: str, given: Mapping[str, Mapping[str, A
                     _merge_optimizer(merged["optimizer"], values, given["optimizer"].get("name"))
             else:
                 merged[section] |= values
+    if task == "sequences":
+        own_data.leave_out_choosing(merged, given)
     if {"steps", "epochs"} & given["training"].keys():
         for length in ("steps", "epochs"):
             merged["training"].pop(length, None)

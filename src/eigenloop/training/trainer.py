@@ -225,6 +225,9 @@ class Trainer:
 
     def _evaluate(self) -> None:
         """Measure the part for choosing; where there is none, the test part, by which nothing is chosen."""
+        if not self.task.splits:
+            self.progress.evaluated = self.progress.step
+            return
         split = self.task.splits[0]
         found = self._measured(split)
         if not math.isfinite(found["loss"]):

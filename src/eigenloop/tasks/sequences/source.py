@@ -54,7 +54,9 @@ class Source:
 
     def unlabelled(self, path: Path) -> SequenceData:
         """Read another file with the same channels, whose labels do not matter."""
-        data = self._one(path)
+        columns = dataclasses.replace(self.options.columns, label=(), group=None, part=None, ignore=())
+        source = dataclasses.replace(self, options=dataclasses.replace(self.options, columns=columns))
+        data = source._one(path)
         return dataclasses.replace(data, labels=None, per_step=False, class_names=None, parts=None)
 
     def _one(self, path: Path) -> SequenceData:
