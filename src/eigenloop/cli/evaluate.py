@@ -11,6 +11,7 @@ import typer
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.widths import width
 from eigenloop.errors import ConfigError
+from eigenloop.text.numbers import brief
 
 if TYPE_CHECKING:
     from eigenloop.readout import Model
@@ -68,7 +69,7 @@ def evaluate(
     print(f"{config.network.name} on {task.name}, {run}, step {step}{quantized}")
     for name in ("baseline", *task.splits):
         if name in result:
-            print(f"{name}: " + "  ".join(f"{key} {value:.5g}" for key, value in result[name].items()))
+            print(f"{name}: " + "  ".join(f"{key} {brief(value, 5)}" for key, value in result[name].items()))
 
 
 def _quantize(net: Model, bits: int | None, around_identity: bool, readout_bits: int | None) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from eigenloop.report import names
-from eigenloop.report.formatting import shortened
 from eigenloop.runs import Run
+from eigenloop.text.names import shortened
 
 #: How many colours the style sheet has; further runs get the same colours, dashed.
 COLOURS = 8

@@ -9,10 +9,10 @@ from typing import Any
 import yaml
 
 from eigenloop.report import names
-from eigenloop.report.formatting import quantity
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.values import finite, number
 from eigenloop.runs import Run
+from eigenloop.text.typography import quantity
 
 #: Where things are and how a run is watched, not what it computes.
 _BESIDE_THE_POINT = {
