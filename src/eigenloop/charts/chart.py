@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from eigenloop.charts import paths
-from eigenloop.charts.dodging import dodged
+from eigenloop.charts.dodging import clearest, dodged
 from eigenloop.charts.lines import Line, Weight
 from eigenloop.charts.paths import HEIGHT, WIDTH
 from eigenloop.charts.scales import Scale
@@ -27,10 +27,20 @@ TELLING: tuple[Weight, ...] = ("strong", "dots", "dotted", "thin", "cloud", "fai
 
 @dataclass(frozen=True)
 class Mark:
-    """A tick or a reference line: its place in percent from the left or from the top, and its label."""
+    """A tick: its place in percent from the left or from the top, and its label."""
 
     place: float
     label: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A dashed line: its place in percent from the top, its label, at which end of it and on which side that stands."""
+
+    place: float
+    label: str
+    side: str
+    below: bool
 
 
 @dataclass(frozen=True)
@@ -79,7 +89,7 @@ class Chart:
     y_title: str
     x_marks: tuple[Mark, ...]
     y_marks: tuple[Mark, ...]
-    references: tuple[Mark, ...]
+    references: tuple[Reference, ...]
     curves: tuple[Curve, ...]
     ends: tuple[EndLabel, ...]
     values: Table
@@ -111,7 +121,6 @@ def draw(
 ) -> Chart:
     """Lay out lines on two axes, with dashed reference lines and, with `ends`, the names of the lines at the right."""
     drawn = [line for line in lines if any(True for _ in line.points())]
-    marks = [(label, y.at(value)) for label, value in (references or {}).items()]
     return Chart(
         title=title,
         description=_described(drawn, list(references or {})),
@@ -123,7 +132,7 @@ def draw(
         y_title=f"{y_title}, log scale" if y.log else y_title,
         x_marks=tuple(Mark(_percent(x.at(tick.value)), tick.label) for tick in x.ticks),
         y_marks=tuple(Mark(_down(y.at(tick.value)), tick.label) for tick in y.ticks),
-        references=tuple(Mark(_down(at), label) for label, at in marks if at is not None and -0.001 <= at <= 1.001),
+        references=_references(references or {}, drawn, x, y),
         curves=tuple(_curve(line, x, y) for line in drawn),
         ends=_ends(drawn, x, y, height) if ends else (),
         values=listed(drawn, x_title, y_title) if _cloud(drawn) else sampled(drawn, x, x_title),
@@ -141,6 +150,20 @@ def _percent(at: float | None) -> float:
 
 def _down(at: float | None) -> float:
     return round(100 * (1 - (at or 0.0)), 2)
+
+
+def _references(wanted: Mapping[str, float], drawn: Sequence[Line], x: Scale, y: Scale) -> tuple[Reference, ...]:
+    curves = [
+        [(left / WIDTH, 1 - top / HEIGHT) for left, top, _, _ in piece]
+        for line in drawn
+        for piece in paths.pieces(line, x, y)[0]
+    ]
+    placed = [(label, y.at(value)) for label, value in wanted.items()]
+    return tuple(
+        Reference(_down(at), label, *clearest(curves, at))
+        for label, at in placed
+        if at is not None and -0.001 <= at <= 1.001
+    )
 
 
 def _curve(line: Line, x: Scale, y: Scale) -> Curve:

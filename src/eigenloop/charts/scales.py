@@ -82,8 +82,8 @@ def fitting(
 ) -> Scale:
     """Choose the vertical axis of curves with these values.
 
-    It is logarithmic for what is never below zero and spans more than a factor of LOGARITHMIC, begins at 0 where
-    that costs less than half of the height, and cuts spikes off.
+    Spikes are cut off. What is left is drawn on a logarithmic axis if it is never below zero and spans more than a
+    factor of LOGARITHMIC; a linear axis begins at 0 where that costs less than half of the height.
 
     Args:
         values: what the curves go through.
@@ -97,16 +97,13 @@ def fitting(
         return linear(0.0, 1.0)
     positive = [value for value in everything if value > 0]
     usual = max(quantile(everything, 0.95), *references, quantile(everything, 0.5))
-    low, high = min(everything), max(everything)
-    if usual > 0:
-        high = min(high, LOG_SPIKE * usual)
+    low, largest = min(everything), max(everything)
+    high = min(largest, SPIKE * usual) if usual > 0 else largest
     if log is None:
         enough = len(positive) >= 0.9 * len(everything)
         log = most is None and low >= 0 and enough and high / min(positive) > LOGARITHMIC
     if log and positive:
-        return _padded_log(min(positive), high)
-    if usual > 0:
-        high = min(high, SPIKE * usual)
+        return _padded_log(min(positive), min(largest, LOG_SPIKE * usual) if usual > 0 else largest)
     if 0 <= low < 0.5 * high:
         low = 0.0
     room = ROOM * (high - low)
