@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+
 ROOT = Path(__file__).parents[2]
 
 #: Runs the pages that it is given and names those that fail. In a process of its own: a page may register things.
@@ -44,7 +46,19 @@ def outcome(pages: dict[str, list[str]], folder: Path) -> subprocess.CompletedPr
     )
 
 
+def write_recordings(folder: Path) -> None:
+    """Write the files that the pages about own data speak of: two channels, two activities that differ in speed."""
+    rng = np.random.default_rng(0)
+    activity = np.arange(40) % 2
+    phase = np.arange(12) * (0.3 + activity[:, None]) + rng.uniform(0, 6, (40, 1))
+    X = np.stack((np.sin(phase), np.cos(phase)), axis=-1) + 0.1 * rng.standard_normal((40, 12, 2))
+    np.savez(folder / "watch.npz", X=X, y=activity, groups=np.arange(40) // 2, channels=["x", "y"])
+    lines = [f"{case},{time},{x},{y}" for case in range(3) for time, (x, y) in enumerate(X[case])]
+    (folder / "new.csv").write_text("\n".join(["case,time,x,y", *lines]))
+
+
 def test_blocks_run(tmp_path: Path) -> None:
+    write_recordings(tmp_path)
     pages = {
         str(page.relative_to(ROOT)): blocks(page)
         for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
