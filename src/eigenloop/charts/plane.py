@@ -1,4 +1,4 @@
-"""Eigenvalues of W in the complex plane: hollow before training, filled after it."""
+"""Eigenvalues in the complex plane: hollow before training, filled after it."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import cmath
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from eigenloop.report import scales
-from eigenloop.report.groups import Entry
-from eigenloop.runs import Spectrum
+from markupsafe import Markup
+
+from eigenloop.charts import scales
+from eigenloop.charts.render import render
 from eigenloop.text.typography import quantity
 
 #: A panel is SIZE units wide and high, with the origin in its middle; EDGE units around it are left to labels.
@@ -19,10 +20,12 @@ ON_THE_CIRCLE = 1e-4
 
 @dataclass(frozen=True)
 class Panel:
-    """The eigenvalues of one matrix of one run, in units of the drawing.
+    """The eigenvalues of one matrix, in units of the drawing.
 
     Attributes:
-        matrix: the name of the matrix, empty where the run has only one.
+        title: whose they are.
+        matrix: the name of the matrix, empty where it is known.
+        style: the classes that give it its colour.
         circle: the radius of the unit circle.
         grid: radii of further circles, for spectra that leave the unit disc far behind.
         before: the points before training, as "x,y x,y".
@@ -30,38 +33,44 @@ class Panel:
         caption: how many there are, and the largest modulus.
     """
 
-    entry: Entry
+    title: str
     matrix: str
+    style: str
     circle: float
     grid: tuple[tuple[float, str], ...]
     before: str
     after: str
     caption: str
-    description: str
 
 
-def panels(entries: Sequence[Entry]) -> list[Panel]:
-    """Make a panel for every matrix of every run that recorded its eigenvalues."""
-    return [_panel(entry, spectrum) for entry in entries for spectrum in entry.run.spectra]
+@dataclass(frozen=True)
+class Planes:
+    """Panels side by side; a template writes ``{{ planes }}``."""
+
+    panels: tuple[Panel, ...]
+
+    def __html__(self) -> Markup:
+        """Return them as HTML."""
+        return render("planes.html", panels=self.panels, half=SIZE // 2)
 
 
-def _panel(entry: Entry, spectrum: Spectrum) -> Panel:
-    before, after = (_finite(values) for values in (spectrum.before, spectrum.after))
-    largest = max((abs(value) for value in before + after), default=1.0)
+def panel(before: Sequence[complex], after: Sequence[complex], *, title: str, matrix: str = "", style: str) -> Panel:
+    """Place eigenvalues; those that are not finite are counted in the caption."""
+    given = len(before) + len(after)
+    before, after = _finite(before), _finite(after)
+    largest = max((abs(value) for value in (*before, *after)), default=1.0)
     unit = (SIZE / 2 - EDGE) / max(1.12, 1.04 * largest)
     rings = scales.linear_ticks(0.0, largest, 3)[1:] if largest > 2.5 else []
-    lost = len(spectrum.before) + len(spectrum.after) - len(before) - len(after)
-    caption = _caption(before, after) + (f"; {lost} not finite" if lost else "")
-    matrix = spectrum.name if len(entry.run.spectra) > 1 else ""
+    lost = given - len(before) - len(after)
     return Panel(
-        entry=entry,
+        title=title,
         matrix=matrix,
+        style=style,
         circle=round(unit, 1),
         grid=tuple((round(unit * ring, 1), quantity(ring)) for ring in rings if ring != 1),
         before=" ".join(f"{x},{y}" for x, y in _places(before, unit)),
         after="".join(f"M{x} {y}h0" for x, y in _places(after, unit)),
-        caption=caption,
-        description=f"Eigenvalues of {spectrum.name} of {entry.full} around the unit circle. {caption}.",
+        caption=_caption(before, after) + (f"; {lost} not finite" if lost else ""),
     )
 
 

@@ -1,4 +1,4 @@
-"""Axes: from a range of values to nice ticks and to a place between 0 and 1."""
+"""Axes: from a range of values to round ticks and to a place between 0 and 1."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from eigenloop.text.durations import time_unit
 from eigenloop.text.typography import power, quantity
 
 #: Values beyond this are off every chart: a loss of 1e35 has diverged, and sums of such numbers overflow.
 HUGE = 1e30
 #: A logarithmic axis spans at least a factor of 5, so that two of 1, 2, 5, 10 fall into it, and at most this.
 NARROWEST, WIDEST = 5.0, 1e12
+#: From which ratio of the largest to the least value on an axis is logarithmic.
+LOGARITHMIC = 20.0
+#: How many times what is usual (the 95th percentile) a spike may reach before it is cut off: on a linear axis it then
+#: takes three quarters of the height, on a logarithmic one a decade and a half.
+SPIKE, LOG_SPIKE = 4.0, 30.0
+#: What is left free above and below the curves, as a part of the height.
+ROOM = 0.06
 
 
 @dataclass(frozen=True)
@@ -24,12 +32,13 @@ class Tick:
 
 @dataclass(frozen=True)
 class Scale:
-    """A linear or logarithmic axis from `low` to `high`."""
+    """A linear or logarithmic axis from `low` to `high`; readings are given in multiples of `unit`."""
 
     low: float
     high: float
     log: bool
     ticks: tuple[Tick, ...]
+    unit: float = 1.0
 
     def at(self, value: float) -> float | None:
         """Return the place of a value, 0 at `low` and 1 at `high`; a logarithmic axis has none below zero."""
@@ -59,6 +68,53 @@ def logarithmic(low: float, high: float) -> Scale:
         factor = math.sqrt(NARROWEST / (high / low)) * 1.001
         low, high = low / factor, high * factor
     return Scale(low, high, True, tuple(log_ticks(low, high)))
+
+
+def duration(seconds: float) -> tuple[Scale, str]:
+    """Make an axis from 0 to a time, with ticks in the unit that suits it; return the name of the unit as well."""
+    unit, name = time_unit(seconds)
+    ticks = linear(0.0, seconds / unit).ticks
+    return Scale(0.0, seconds, False, tuple(Tick(tick.value * unit, tick.label) for tick in ticks), unit), name
+
+
+def fitting(
+    values: Sequence[float], references: Sequence[float] = (), *, most: float | None = None, log: bool | None = None
+) -> Scale:
+    """Choose the vertical axis of curves with these values.
+
+    Spikes are cut off. What is left is drawn on a logarithmic axis if it is never below zero and spans more than a
+    factor of LOGARITHMIC; a linear axis begins at 0 where that costs less than half of the height.
+
+    Args:
+        values: what the curves go through.
+        references: heights that are drawn as well, and are never spikes.
+        most: the largest value possible (1 for an accuracy); such quantities have a linear axis.
+        log: whether the axis is logarithmic, where the values alone should not decide.
+    """
+    references = [value for value in references if abs(value) <= HUGE]
+    everything = [*(value for value in values if abs(value) <= HUGE), *references]
+    if not everything:
+        return linear(0.0, 1.0)
+    positive = [value for value in everything if value > 0]
+    usual = max(quantile(everything, 0.95), *references, quantile(everything, 0.5))
+    low, largest = min(everything), max(everything)
+    high = min(largest, SPIKE * usual) if usual > 0 else largest
+    if log is None:
+        enough = len(positive) >= 0.9 * len(everything)
+        log = most is None and low >= 0 and enough and high / min(positive) > LOGARITHMIC
+    if log and positive:
+        return _padded_log(min(positive), min(largest, LOG_SPIKE * usual) if usual > 0 else largest)
+    if 0 <= low < 0.5 * high:
+        low = 0.0
+    room = ROOM * (high - low)
+    top = most if most is not None and 0.9 * most < high <= most else high + room
+    return linear(low if low == 0 else low - room, top)
+
+
+def _padded_log(low: float, high: float) -> Scale:
+    low = max(low, high / WIDEST)
+    room = max((high / low) ** ROOM, 1.05)
+    return logarithmic(low / room, high * room)
 
 
 def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eigenloop.report import scales
-from eigenloop.report.dodging import dodged
+from eigenloop.charts import scales
 
 ANY = st.floats(allow_nan=False, allow_infinity=False)
 
@@ -68,15 +67,45 @@ def test_places_on_a_logarithmic_axis() -> None:
     assert scale.at(0.0) is scale.at(-1.0) is None
 
 
-@given(st.lists(st.floats(0, 340), max_size=20))
-def test_labels_do_not_collide(wanted: list[float]) -> None:
-    found = dodged(wanted, 17, 340)
-    order = sorted(found)
-    assert all(b - a >= 16.8 for a, b in pairwise(order))
-    assert all(0 <= place <= 340 for place in found)
-    ranks = sorted(range(len(wanted)), key=lambda i: wanted[i])
-    assert all(found[a] < found[b] for a, b in pairwise(ranks)), "the order of the curves is that of their labels"
+@pytest.mark.parametrize(("seconds", "labels"), [(90, "0 20 40 60 80"), (7200, "0 25 50 75 100"), (14400, "0 1 2 3 4")])
+def test_time_has_ticks_in_its_unit(seconds: float, labels: str) -> None:
+    scale, name = scales.duration(seconds)
+    assert [tick.label for tick in scale.ticks] == labels.split()
+    assert name in ("seconds", "minutes", "hours")
+    assert [tick.value for tick in scale.ticks] == [float(label) * scale.unit for label in labels.split()]
+    assert scale.high == seconds
 
 
-def test_labels_with_room_stay_where_they_are() -> None:
-    assert dodged([10, 100, 300], 17, 340) == [10, 100, 300]
+@given(st.lists(ANY, max_size=30), st.lists(ANY, max_size=3), st.sampled_from([None, 1.0]))
+def test_any_values_have_an_axis(values: list[float], references: list[float], most: float | None) -> None:
+    scale = scales.fitting(values, references, most=most)
+    assert math.isfinite(scale.low)
+    assert scale.low < scale.high
+    assert not (scale.log and most)
+    places = [scale.at(reference) for reference in references if abs(reference) <= scales.HUGE]
+    assert scale.log or all(place is not None and -1e-9 <= place <= 1 + 1e-9 for place in places)
+
+
+def test_a_logarithmic_axis_for_what_spans_a_factor() -> None:
+    assert scales.fitting([1.0, 0.04]).log
+    assert not scales.fitting([1.0, 0.06]).log
+    assert not scales.fitting([1.0, -0.001]).log
+    assert not scales.fitting([1.0, 0.001], most=1.0).log
+    assert scales.fitting([1.0, 0.5], log=True).log
+
+
+def test_zero_where_it_costs_little() -> None:
+    assert scales.fitting([1.0, 0.4]).low == 0
+    assert scales.fitting([1.0, 0.6]).low == pytest.approx(0.6 - 0.06 * 0.4)
+    assert scales.fitting([0.95, 0.2], most=1.0).high == 1.0
+
+
+def test_a_spike_is_cut_off_and_a_reference_is_not() -> None:
+    usual = [1.0, 0.5] * 30
+    assert scales.fitting([*usual, 1e6]).high == pytest.approx(4 * 1.06)
+    assert scales.fitting([*usual, 3.9]).high > 3.9, "what is no spike is not cut off"
+    assert scales.fitting(usual, [1e6]).high > 1e6
+    falling = [10.0 ** (-k / 20) for k in range(100)]
+    cut = scales.fitting([*falling, 1e6])
+    assert cut.log
+    assert cut.high < 100
