@@ -15,9 +15,9 @@ from eigenloop.models import NAMES
 from eigenloop.runs.yaml_text import dump, load
 from eigenloop.tasks import TASKS
 from eigenloop.training import ConfigError, make_config, read_settings, train
-from eigenloop.training.keys import known_keys, set_value
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import OPTIMIZERS
+from eigenloop.training.settings.keys import known_keys, set_value
 
 SYNTHETIC = ("adding", "copying", "denoise", "parenthesis")
 

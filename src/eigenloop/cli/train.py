@@ -66,7 +66,7 @@ def train(
     from eigenloop.training import make_config
     from eigenloop.training import resume as resume_run
     from eigenloop.training import train as train_run
-    from eigenloop.training.keys import set_value
+    from eigenloop.training.settings.keys import set_value
 
     given: dict[str, dict[str, Any]] = {
         "task": {
@@ -104,6 +104,7 @@ def _collected(
 ) -> dict[str, dict[str, Any]]:
     """Put a file and the options together, options last; a run that goes on has its own configuration."""
     from eigenloop.training import read_settings
+    from eigenloop.training.settings.merging import merged
 
     if resume and out is None:
         raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
@@ -120,16 +121,9 @@ def _collected(
         collected = {
             section: {"name": (stored.get(section) or {}).get("name")} for section in ("task", "model", "optimizer")
         }
-    if task is not None:
-        collected["task"] = {**(collected.get("task") or {}), "name": task}
-    for section, values in given.items():
-        chosen = {key: value for key, value in values.items() if value is not None}
-        if chosen:
-            before = collected.get(section) or {}
-            if not isinstance(before, dict):
-                raise ConfigError(f"section {section} of {config} is a mapping of settings, got {before!r}")
-            for one, other in (("steps", "epochs"), ("epochs", "steps")):
-                if one in chosen and other not in chosen:
-                    before = {key: value for key, value in before.items() if key != other}
-            collected[section] = {**before, **chosen}
-    return collected
+    for section, values in collected.items():
+        if values is not None and not isinstance(values, dict):
+            raise ConfigError(f"section {section} of {config} is a mapping of settings, got {values!r}")
+    options = merged(given, {"task": {"name": task}})
+    chosen = {section: {k: v for k, v in values.items() if v is not None} for section, values in options.items()}
+    return merged({section: values or {} for section, values in collected.items()}, chosen)

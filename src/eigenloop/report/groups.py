@@ -12,6 +12,7 @@ import yaml
 from eigenloop.report import names
 from eigenloop.report.formatting import shortened
 from eigenloop.runs import Run
+from eigenloop.runs.effects import Effect, settings_without
 
 #: How many colours the style sheet has; further runs get the same colours, dashed.
 COLOURS = 8
@@ -99,7 +100,7 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
 
 def _task(run: Run) -> dict[str, Any]:
     """Return what a task is, without where its files are."""
-    return {key: value for key, value in run.section("task").items() if key != "data_dir"}
+    return settings_without({Effect.PLACE}, {"task": run.section("task")})["task"]
 
 
 def _group(title: str, entries: Sequence[Entry]) -> Group:
