@@ -154,7 +154,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"task": {"name": "pmnist", "split": "60k"}, "schedule": {"name": "plateau"}}, "schedule.name=plateau looks at"),
     ({"task": {"name": "pmnist"}, "training": {"epochs": float("inf")}}, "training.epochs=inf is refused"),
     ({"optimizer": {"lr": 1e38}}, "from 0 to 1e+30"),
-    ({"optimizer": {"weight_decay": -1}}, "optimizer.weight_decay=-1.0 is refused"),
+    ({"optimizer": {"weight_decay": -1}}, "optimizer.weight_decay=-1 is refused"),
     ({"model": {"name": "scornn", "bias": "foo"}}, "model.bias='foo' is refused"),
     ({"model": {"name": "nnrnn", "delta": "abc"}}, "model.delta='abc' is refused"),
     ({"model": {"name": "scornn", "init": 3}}, "model.init=3 is refused"),

@@ -97,7 +97,7 @@ def test_the_opening_says_what_is_other_than_in_the_row() -> None:
     )
     assert config.source == (
         "settings of nnrnn-table2, row nnrnn; other here: delay 1000 (there 200), convention marker (there "
-        "after-marker), lr 0.001 (there 0.0005), steps 9 (there 1500)"
+        "after-marker), lr 0.001 (there 0.0005), steps 9 (there 1500 steps)"
     )
     pixels = make_config({"task": {"name": "smnist"}, "model": {"name": "rnn"}}).source
     assert pixels is not None
@@ -139,6 +139,20 @@ def test_nothing_is_from_papers_where_it_is_not_wanted() -> None:
     assert config.optimizer["name"] == "adam"
     with pytest.raises(ConfigError, match="exclude each other"):
         make_config({"task": {"name": "copying"}, "model": {"name": "scornn"}}, papers=False)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_complete_configuration_is_taken_as_it_is(strategy: str) -> None:
+    """An option that it leaves out, as a row may, does not come from a paper when it is read again."""
+    optimizer = {"name": "projunn" if "projunn" in strategy else "adam"}
+    model = {"name": "qornn", "strategy": strategy, "hidden_size": 8}
+    given = {"task": {"name": "pmnist"}, "model": model, "optimizer": optimizer, "training": {"epochs": 2}}
+    config = make_config(given, papers=False)
+    assert "nonlinearity" not in config.options
+    assert make_config(config.as_dict()) == config
+    shorter = make_config(merged(config.as_dict(), {"training": {"steps": 2}}))
+    assert "nonlinearity" not in shorter.options
+    assert shorter.source is None
 
 
 @pytest.mark.parametrize(

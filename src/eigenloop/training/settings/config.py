@@ -7,34 +7,40 @@ of the task, the model, the optimizer and the loop, so that a configuration in a
 from __future__ import annotations
 
 import dataclasses
-import inspect
-import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
 from eigenloop import registry
 from eigenloop.errors import ConfigError
-from eigenloop.recipes import RECIPES
 from eigenloop.runs import yaml_text
 from eigenloop.runs.effects import Effect, settings_with
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers
 from eigenloop.training.settings.defaults import Defaults, defaults_for
-from eigenloop.training.settings.keys import (
-    checked_sections,
-    chosen_names,
-    layer_options,
-    refuse_unknown,
+from eigenloop.training.settings.keys import checked_sections, chosen_names, refuse_unknown
+from eigenloop.training.settings.kinds import (
+    Kinds,
+    layer_defaults,
+    layer_kinds,
+    model_kinds,
+    optimizer_kinds,
+    section_kinds,
+    task_kinds,
     task_options,
 )
 from eigenloop.training.settings.merging import LENGTHS, merged
 from eigenloop.training.settings.sections import NetworkSection, ScheduleSection, TrainingSection
-from eigenloop.training.settings.values import converted_to, like, plain, rate, refuse_truth
+from eigenloop.training.settings.values import converted_to
 
+#: What a configuration of any version has that was completed once.
+_ALWAYS_THERE = {
+    "model": ("hidden_size", "embedding_size", "tied"),
+    "optimizer": ("name", "lr", "recurrent_lr"),
+    "schedule": ("name", "factor", "every", "unit"),
+    "training": ("batch_size", "seed", "dtype", "device"),
+}
 #: What of a row and a run is compared in words.
 _COMPARED = (Effect.NUMBERS, Effect.SAMPLE, Effect.LENGTH)
 
@@ -82,8 +88,9 @@ def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
 
     Args:
         settings: what is given, by section.
-        papers: take what is not given from the papers, as `eigenloop.training.settings.defaults` says; otherwise it is
-            as the task, the model, the optimizer and the loop have it by themselves.
+        papers: take what is not given from the papers, as `eigenloop.training.settings.defaults` says; otherwise, and
+            for a configuration that is complete, it is as the task, the model, the optimizer and the loop have it by
+            themselves.
 
     >>> config = make_config({"task": {"name": "copying", "delay": 200}, "model": {"name": "scornn"}})
     >>> config.task.delay, config.network.hidden_size, config.optimizer["recurrent_lr"]
@@ -91,22 +98,30 @@ def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
     """
     given = checked_sections(settings)
     task, model = chosen_names(given)
-    if not papers:
+    if not papers or _says_all(given):
         return _checked(given)
     defaults = defaults_for(task, model, given)
     config = _checked(merged(defaults.settings, given))
     return dataclasses.replace(config, source=_told(defaults, config))
 
 
+def _says_all(given: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether settings are a complete configuration, where an option of the layer that is left out is left out."""
+    return all(key in given[section] for section, keys in _ALWAYS_THERE.items() for key in keys)
+
+
 def _checked(settings: Mapping[str, Mapping[str, Any]]) -> Config:
     """Check settings, of which task and model are known, section by section and together."""
+    network, options = _model(settings["model"])
+    schedule = _converted("schedule", section_kinds(ScheduleSection), settings["schedule"], "section schedule")
+    training = _converted("training", section_kinds(TrainingSection), settings["training"], "section training")
     config = Config(
         task=_task(settings["task"]),
-        network=_network(settings["model"]),
-        options=_layer_options(settings["model"]),
+        network=network,
+        options=options,
         optimizer=_optimizer(settings["optimizer"]),
-        schedule=_section("schedule", ScheduleSection, settings["schedule"]),
-        training=_section("training", TrainingSection, settings["training"]),
+        schedule=ScheduleSection(**schedule),
+        training=TrainingSection(**training),
     )
     _check_together(config)
     return config
@@ -117,91 +132,59 @@ def _told(defaults: Defaults, config: Config) -> str:
     if defaults.row is None:
         return defaults.source
     row, ours = make_config(defaults.row, papers=False).as_dict(), config.as_dict()
-    other = [
-        f"{section if key == 'name' else key} {_word(value)} (there {_word(row[section][key])})"
-        for section, values in settings_with(_COMPARED, ours).items()
-        for key, value in values.items()
-        if key in row[section] and value != row[section][key] and not (key in LENGTHS and value is None)
-    ]
+    other = []
+    for section, values in settings_with(_COMPARED, ours).items():
+        for key, value in values.items():
+            there = row[section].get(key, value)
+            if value != there and not (key in LENGTHS and value is None):
+                words = _length(row) if key in LENGTHS else _word(there)
+                other.append(f"{section if key == 'name' else key} {_word(value)} (there {words})")
     return defaults.source + (f"; other here: {', '.join(other)}" if other else "")
+
+
+def _length(settings: Mapping[str, Mapping[str, Any]]) -> str:
+    found = {length: settings["training"][length] for length in LENGTHS}
+    return ", ".join(f"{value:g} {length}" for length, value in found.items() if value is not None)
 
 
 def _word(value: object) -> str:
     return "none" if value is None else str(value)
 
 
-def _section(name: str, kind: type[Any], values: Mapping[str, Any]) -> Any:
-    refuse_unknown(name, values, list(kind.model_fields), f"section {name}")
-    for key, value in values.items():
-        refuse_truth(f"{name}.{key}", value, kind.model_fields[key].annotation)
-    try:
-        return kind(**values)
-    except ValidationError as error:
-        raise _refused(name, error) from error
-
-
-def _refused(section: str, error: ValidationError) -> ConfigError:
-    first = error.errors()[0]
-    key = ".".join(str(part) for part in (section, *first["loc"][:1]))
-    return ConfigError(f"{key}={first['input']!r} is refused: {first['msg'][0].lower()}{first['msg'][1:]}")
+def _converted(section: str, kinds: Kinds, values: Mapping[str, Any], of: str) -> dict[str, Any]:
+    """Check the values of a section by the types of its settings, and convert them."""
+    refuse_unknown(section, values, kinds, of)
+    return {key: converted_to(f"{section}.{key}", value, kinds[key]) for key, value in values.items()}
 
 
 def _task(values: Mapping[str, Any]) -> Task:
-    kind = TASKS[values["name"]]
-    refuse_unknown("task", values, ["name", *task_options(kind)], f"task {kind.name}")
-    hints = typing.get_type_hints(kind)
-    converted = {key: converted_to(f"task.{key}", value, hints[key]) for key, value in values.items() if key != "name"}
+    name = values["name"]
+    converted = _converted("task", task_kinds(name), values, f"task {name}")
+    del converted["name"]
     try:
-        return kind(**converted)
+        return TASKS[name](**converted)
     except ValueError as error:
-        raise ConfigError(f"task {kind.name}: {error}") from error
+        raise ConfigError(f"task {name}: {error}") from error
 
 
-def _network(values: Mapping[str, Any]) -> NetworkSection:
-    own = {key: value for key, value in values.items() if key in NetworkSection.model_fields}
-    network: NetworkSection = _section("model", NetworkSection, own)
-    return network
-
-
-def _layer_options(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options for `build`: those that are set, and the recipe's own defaults."""
-    model = values["name"]
-    known = layer_options(model)
-    refuse_unknown("model", values, [*NetworkSection.model_fields, *known], f"model {model}")
-    recipe, layer = RECIPES[model]
-    hints = typing.get_type_hints(layer.__init__) | typing.get_type_hints(recipe)
-    defaults = {
-        name: list(p.default) if isinstance(p.default, tuple) else p.default
-        for name, p in inspect.signature(recipe).parameters.items()
-        if name in known and p.default is not p.empty
-    }
-    given = {
-        key: converted_to(f"model.{key}", value, plain(hints.get(key, Any)))
-        for key, value in values.items()
-        if key in known
-    }
-    chosen = defaults | given
-    return {key: chosen[key] for key in known if key in chosen}
+def _model(values: Mapping[str, Any]) -> tuple[NetworkSection, dict[str, Any]]:
+    """Return what stands around the layer, and the options for `build`: those that are set or have a default."""
+    name = values["name"]
+    converted = _converted("model", model_kinds(name), values, f"model {name}")
+    chosen = layer_defaults(name) | converted
+    network = NetworkSection(**{key: converted[key] for key in NetworkSection.model_fields if key in converted})
+    return network, {key: chosen[key] for key in layer_kinds(name) if key in chosen}
 
 
 def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
     name = values.get("name", "adam")
     if not isinstance(name, str) or name not in optimizers.OPTIMIZERS:
         raise registry.OPTIMIZERS.unknown(name)
-    defaults = optimizers.defaults(name)
-    refuse_unknown("optimizer", values, ["name", "lr", "recurrent_lr", *defaults], f"optimizer {name}")
-    lr = rate("lr", values.get("lr", 1e-3))
-    slow = values.get("recurrent_lr")
-    result: dict[str, Any] = {
-        "name": name,
-        "lr": lr,
-        "recurrent_lr": lr / 10 if slow is None else rate("recurrent_lr", slow),
-    }
-    for key, default in defaults.items():
-        result[key] = like(f"optimizer.{key}", values.get(key, default), default)
-    if not result.get("weight_decay", 0) >= 0:
-        raise ConfigError(f"optimizer.weight_decay={result['weight_decay']} is refused: it must not be negative")
-    return result
+    given = {"name": name, "lr": 1e-3, "recurrent_lr": None} | optimizers.defaults(name) | dict(values)
+    converted = _converted("optimizer", optimizer_kinds(name), given, f"optimizer {name}")
+    if converted["recurrent_lr"] is None:
+        converted["recurrent_lr"] = converted["lr"] / 10
+    return converted
 
 
 def _check_together(config: Config) -> None:

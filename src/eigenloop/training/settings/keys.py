@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,13 +11,18 @@ from eigenloop import models, registry
 from eigenloop.errors import ConfigError, unknown_name
 from eigenloop.recipes import RECIPES
 from eigenloop.runs import yaml_text
-from eigenloop.tasks import TASKS, Task
+from eigenloop.tasks import TASKS
 from eigenloop.training.optimizers import OPTIMIZERS
 from eigenloop.training.settings.defaults import defaults_for
-from eigenloop.training.settings.sections import SECTIONS, NetworkSection, ScheduleSection, TrainingSection
-
-#: Decided by the task, the trainer or the seed; or no plain value.
-_NOT_SETTABLE = ("generator", "batch_first", "dtype", "device", "bidirectional", "orthogonal")
+from eigenloop.training.settings.kinds import (
+    NOT_SETTABLE,
+    layer_kinds,
+    model_kinds,
+    optimizer_kinds,
+    section_kinds,
+    task_kinds,
+)
+from eigenloop.training.settings.sections import SECTIONS, ScheduleSection, TrainingSection
 
 
 def set_value(settings: dict[str, Any], assignment: str) -> None:
@@ -47,13 +51,14 @@ def known_keys(settings: Mapping[str, Any]) -> dict[str, list[str]]:
     named = given["optimizer"].get("name") or defaults_for(task, model, given).settings["optimizer"].get("name", "adam")
     if named not in OPTIMIZERS:
         raise registry.OPTIMIZERS.unknown(named)
-    return {
-        "task": ["name", *task_options(TASKS[task])],
-        "model": [*NetworkSection.model_fields, *layer_options(model)],
-        "optimizer": ["name", "lr", "recurrent_lr", *OPTIMIZERS[named][1]],
-        "schedule": list(ScheduleSection.model_fields),
-        "training": list(TrainingSection.model_fields),
+    kinds = {
+        "task": task_kinds(task),
+        "model": model_kinds(model),
+        "optimizer": optimizer_kinds(named),
+        "schedule": section_kinds(ScheduleSection),
+        "training": section_kinds(TrainingSection),
     }
+    return {section: list(settings) for section, settings in kinds.items()}
 
 
 def _place(settings: Mapping[str, Any], key: str) -> tuple[str, str]:
@@ -115,7 +120,7 @@ def refuse_unknown(section: str, given: Mapping[str, Any], known: Iterable[str],
 
 
 def _refuse_decided(key: str) -> None:
-    if key in _NOT_SETTABLE:
+    if key in NOT_SETTABLE:
         raise ConfigError(
             f"{key!r} cannot be set in a configuration: it follows from the model, the task or the seed. To choose it, "
             "build the layer in Python"
@@ -124,22 +129,13 @@ def _refuse_decided(key: str) -> None:
 
 def _holders(section: str, key: str) -> str:
     """Return the tasks, models or optimizers that have a setting, as words; empty where none has."""
-    options: dict[str, Callable[[], dict[str, Iterable[str]]]] = {
-        "task": lambda: {name: task_options(task) for name, task in TASKS.working()},
-        "model": lambda: {name: layer_options(name) for name, _ in RECIPES.working()},
-        "optimizer": lambda: {name: settable for name, (_, settable) in OPTIMIZERS.working()},
+    things: dict[str, tuple[registry.Loaded[Any], Callable[[str], Iterable[str]]]] = {
+        "task": (TASKS, task_kinds),
+        "model": (RECIPES, layer_kinds),
+        "optimizer": (OPTIMIZERS, optimizer_kinds),
     }
-    found = [name for name, keys in options.get(section, dict)().items() if key in keys]
+    if section not in things:
+        return ""
+    every, kinds = things[section]
+    found = [name for name, _ in every.working() if key in kinds(name)]
     return f"{section} {', '.join(found)}" if found else ""
-
-
-def task_options(task: type[Task]) -> list[str]:
-    """Return the options of a task."""
-    return [field.name for field in dataclasses.fields(task)]  # type: ignore[arg-type]
-
-
-def layer_options(model: str) -> list[str]:
-    """Return the options of a model that a configuration may set."""
-    recipe, layer = RECIPES[model]
-    found = [*models._options_of(recipe), *models._options_of(layer)]
-    return [option for option in dict.fromkeys(found) if option not in _NOT_SETTABLE]

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import functools
-import operator
-import types
 import typing
-from collections.abc import Callable
 from typing import Any
 
-import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from eigenloop.errors import ConfigError
-from eigenloop.quantization import Quantizer
 
-#: Larger rates overflow float32 before they are used.
-_LARGEST_RATE = 1e30
+_CHECKS = ConfigDict(allow_inf_nan=False)
 
 
 def converted_to(place: str, value: Any, kind: Any) -> Any:
     """Check and convert a value by a type annotation."""
-    refuse_truth(place, value, kind)
+    _refuse_truth(place, value, kind)
     try:
-        return TypeAdapter(kind).validate_python(value)
+        return _adapter(kind).validate_python(value)
     except ValidationError as error:
-        problem = error.errors()[0]["msg"]
+        problem = error.errors()[0]["msg"].removeprefix("Value error, ")
         raise ConfigError(f"{place}={value!r} is refused: {problem[0].lower()}{problem[1:]}") from error
 
 
-def refuse_truth(place: str, value: Any, kind: Any) -> None:
+@functools.lru_cache(1000)
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    """Return what checks a type; making it takes longer than using it."""
+    return TypeAdapter(kind, config=_CHECKS)
+
+
+def _refuse_truth(place: str, value: Any, kind: Any) -> None:
     """Refuse true and false, and what YAML takes for them, where a number is wanted: Python takes them for 1 and 0."""
     values = value if isinstance(value, (list, tuple)) else (value,)
     if any(isinstance(each, bool) for each in values) and not _allows_truth(kind):
@@ -41,31 +41,3 @@ def refuse_truth(place: str, value: Any, kind: Any) -> None:
 
 def _allows_truth(kind: Any) -> bool:
     return kind in (bool, Any) or any(_allows_truth(part) for part in typing.get_args(kind))
-
-
-def plain(hint: Any) -> Any:
-    """Return an annotation without what a file cannot hold: a start and a matrix are names there, bits are a number."""
-    objects = (torch.Tensor, Quantizer)
-    given = typing.get_args(hint)
-    parts = [part for part in given if part not in objects and typing.get_origin(part) is not Callable]
-    return functools.reduce(operator.or_, parts) if len(parts) < len(given) else hint
-
-
-def rate(name: str, value: Any) -> float:
-    """Check a learning rate."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= _LARGEST_RATE:
-        raise ConfigError(f"optimizer.{name}={value!r} is refused: it is a number from 0 to {_LARGEST_RATE:g}")
-    return float(value)
-
-
-def like(name: str, value: Any, default: Any) -> Any:
-    """Check a value against the type of the default."""
-    wanted: Any = type(default)
-    if isinstance(default, list):
-        wanted = types.GenericAlias(list, (float,))
-    elif wanted is int and name != "optimizer.rank":
-        wanted = float  # torch writes some defaults, momentum's for one, as 0
-    converted = converted_to(name, value, wanted)
-    if isinstance(default, list) and len(converted) != len(default):
-        raise ConfigError(f"{name}={value!r} is refused: it has {len(default)} entries")
-    return converted
