@@ -15,7 +15,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigenloop import initializers, matrices, models, optim, quantization, recurrence, registry, tasks
+    from eigenloop import initializers, matrices, models, optim, quantization, recurrence, registry, tasks, training
     from eigenloop.layers import GRU, LSTM, RNN, Stream
     from eigenloop.matrices import cached
     from eigenloop.models import Model, build
@@ -37,6 +37,7 @@ __all__ = [
     "recurrence",
     "registry",
     "tasks",
+    "training",
 ]
 
 __version__ = "0.1.0"

@@ -16,6 +16,7 @@ from eigenloop.cli.watching import watcher_for
 from eigenloop.experiments import Experiment, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
+from eigenloop.runs.reading import METRICS
 from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
 
 #: Steps of a run that is cut before its end, however fast the machine is.
@@ -103,7 +104,7 @@ def test_in_this_process_it_is_the_same(tmp_path: Path) -> None:
 def test_an_interruption_here_ends_all_of_it(tmp_path: Path) -> None:
     """By the third line of metrics: imports are over then, and an import that is cut would stay half done."""
     runs = planned(long(), "smoke")
-    metrics = folder_of(runs[0], tmp_path / "work") / "metrics.jsonl"
+    metrics = folder_of(runs[0], tmp_path / "work") / METRICS
 
     def interrupt_when_training(*_: object) -> None:
         if metrics.exists() and metrics.stat().st_size > 1000:
@@ -212,7 +213,7 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
     process = subprocess.Popen(
         [sys.executable, str(script), str(Path(__file__).parent)], cwd=tmp_path, start_new_session=True
     )
-    metrics = folder_of(runs[0], tmp_path / "work") / "metrics.jsonl"
+    metrics = folder_of(runs[0], tmp_path / "work") / METRICS
     deadline = time.monotonic() + 120
     while not metrics.exists() or metrics.stat().st_size < 2000:
         assert process.poll() is None

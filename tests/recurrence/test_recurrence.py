@@ -83,7 +83,7 @@ def test_gated_gradcheck(T, B, n, candidate, reset, update, reverse, cut, seed) 
     T=st.integers(1, 4),
     B=st.integers(1, 3),
     n=st.integers(1, 3),
-    cell=st.sampled_from(["tanh", "modrelu"]),
+    cell=st.sampled_from(["tanh", "modrelu", "relu", "identity"]),
     reverse=st.booleans(),
     cut=st.booleans(),
     seed=st.integers(0, 99),
@@ -116,6 +116,8 @@ def test_lstm_is_its_equations() -> None:
         assert relative(ours, expected) < 1e-14
     with pytest.raises(ValueError, match="add it to input_bias"):
         recurrence.lstm(p, W, b, h0, c0)
+    with pytest.raises(ValueError, match="has no slope in an LSTM: use cell='relu'"):
+        recurrence.lstm(p, W, None, h0, c0, cell="leaky_relu")
 
 
 @pytest.mark.parametrize("cut", [False, True])

@@ -68,13 +68,6 @@ def test_places_on_a_logarithmic_axis() -> None:
     assert scale.at(0.0) is scale.at(-1.0) is None
 
 
-@pytest.mark.parametrize(
-    ("seconds", "unit"), [(10, "seconds"), (179, "seconds"), (181, "minutes"), (4 * 3600, "hours"), (9e5, "days")]
-)
-def test_units_of_time(seconds: float, unit: str) -> None:
-    assert scales.time_unit(seconds)[1] == unit
-
-
 @given(st.lists(st.floats(0, 340), max_size=20))
 def test_labels_do_not_collide(wanted: list[float]) -> None:
     found = dodged(wanted, 17, 340)

@@ -123,7 +123,7 @@ def test_where_no_row_is_marked(task: str, model: str, source: str) -> None:
 def test_a_model_that_no_paper_reports_is_as_on_copying(task: str, model: str) -> None:
     given: dict[str, dict[str, Any]] = {section: {} for section in ("task", "model", "optimizer", "training")}
     found = defaults_for(task, model, given)
-    if found.source.startswith("no paper") and task != "ptb-word":
+    if found.source is not None and found.source.startswith("no paper") and task != "ptb-word":
         copying = defaults_for("copying", model, given).settings
         assert found.settings["model"]["hidden_size"] == copying["model"]["hidden_size"]
         if model not in ("eurnn", "qornn"):  # whose rates there are found to be good for copying only

@@ -16,7 +16,7 @@ import torch
 from training.small import metrics_of, small, summary_of, text_folder, weights_of
 
 from eigenloop.models import NAMES
-from eigenloop.runs import checkpoints
+from eigenloop.runs import checkpoints, read_spectra
 from eigenloop.tasks import Batch
 from eigenloop.training import Config, RunError, checkpoint, load_run, resume, train
 from eigenloop.training.reporter import Silent
@@ -50,7 +50,7 @@ def assert_equal(cut: Path, whole: Path, step: int) -> None:
     assert weights_of(cut, step) == weights_of(whole, step)
     assert metrics_of(cut) == metrics_of(whole)
     assert summary_of(cut) == summary_of(whole)
-    assert (cut / "spectra.json").read_text() == (whole / "spectra.json").read_text()
+    assert read_spectra(cut) == read_spectra(whole)
 
 
 @pytest.mark.parametrize("model", NAMES)

@@ -260,4 +260,4 @@ def test_nan_in_the_data_is_not_blamed_on_the_rates(
     with pytest.raises(DataError, match=f"adding: {what} holds NaN") as caught:
         train(config, tmp_path / "run")
     assert "lr" not in caught.value.on_command_line
-    assert not (tmp_path / "run/summary.json").exists()
+    assert read_summary(tmp_path / "run") is None

@@ -15,10 +15,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter, NullLocator
 
 from eigenloop.analysis.style import COLOURS, panels, styled
-from eigenloop.comparison.numerals import number
 from eigenloop.comparison.series import Picture, Series, pictures
 from eigenloop.comparison.table import Sheet
-from eigenloop.report.formatting import power, quantity
+from eigenloop.text.numbers import number, significant
+from eigenloop.text.typography import power, quantity
 
 #: Inches. Small, so that letters can be read when a phone shows it over its whole width.
 _SIZE = (4.4, 2.9)
@@ -149,7 +149,7 @@ def _decades(low: float, high: float) -> list[float]:
 def _log_tick(value: float) -> str:
     exponent = math.log10(value)
     if 1e-3 < value < 1e4:
-        return quantity(float(f"{value:.3g}"))
+        return quantity(significant(value, 3))
     return power(round(exponent)) if abs(exponent - round(exponent)) < 1e-6 else number(value, 1)
 
 

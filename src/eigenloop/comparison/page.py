@@ -17,7 +17,7 @@ from eigenloop.comparison.claims import Finding, findings
 from eigenloop.comparison.papers import WITHOUT_A_ROW, Paper, with_others
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Experiment
-from eigenloop.report.formatting import duration
+from eigenloop.text.durations import duration
 
 
 @dataclass(frozen=True)

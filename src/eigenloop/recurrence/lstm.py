@@ -51,7 +51,7 @@ def lstm(
         h0: initial state: (B, n).
         c0: initial cell: (B, n).
         lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
-        cell: activation of the candidate, ``"tanh"`` or ``"modrelu"``.
+        cell: activation of the candidate, a key of `ACTIVATIONS`; not ``"leaky_relu"``, for which no slope is given.
         reverse: run from the last valid step to the first.
         input_weight: U of the four gates, stacked: (4n, m) or None.
         input_bias: added to U x: (4n,) or None.
@@ -59,6 +59,7 @@ def lstm(
     Returns:
         The states (T, B, n), zero at padded steps, the final state (B, n) and the final cell (B, n).
     """
+    check_cell(cell)
     if cell == "modrelu" and bias is None:
         cell = "identity"
     if bias is not None and ACTIVATIONS[cell].additive_bias:
@@ -67,6 +68,14 @@ def lstm(
         return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
     out, h_n, c_n, _ = _lstm(multiplied(x, input_weight, input_bias), W, bias, h0, c0, lengths, cell, reverse)
     return out, h_n, c_n
+
+
+def check_cell(cell: str) -> None:
+    """Refuse the one activation that needs a further number."""
+    if cell == "leaky_relu":
+        raise ValueError(
+            "cell='leaky_relu' has no slope in an LSTM: use cell='relu', or register a leaky ReLU of your own"
+        )
 
 
 @torch.library.custom_op("eigenloop::lstm", mutates_args=())

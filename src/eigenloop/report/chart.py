@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 from eigenloop.report import names, paths, scales
 from eigenloop.report.dodging import dodged
-from eigenloop.report.formatting import quantity
 from eigenloop.report.paths import HEIGHT, WIDTH
 from eigenloop.report.scales import Scale
 from eigenloop.report.tracks import Track
+from eigenloop.text.durations import time_unit
+from eigenloop.text.typography import quantity
 
 #: The height of a chart on the page, and how far apart labels must be, in pixels.
 PIXELS, LETTER = 340, 17
@@ -112,7 +113,7 @@ def draw(
 
 def _along(drawn: Sequence[Track], axis: str) -> tuple[Scale, str, tuple[Mark, ...]]:
     last = max((place for track in drawn for place in track.places(axis) if place is not None), default=1.0) or 1.0
-    unit, unit_name = (1.0, "training step") if axis == "step" else scales.time_unit(last)
+    unit, unit_name = (1.0, "training step") if axis == "step" else time_unit(last)
     ticks = scales.linear(0.0, last / unit).ticks
     title = unit_name if axis == "step" else f"training time in {unit_name}"
     marks = tuple(Mark(round(100 * tick.value * unit / last, 2), tick.label) for tick in ticks)

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from eigenloop.report import names
 from eigenloop.report.chart import Chart, draw
-from eigenloop.report.formatting import enumeration, quantity
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.tracks import AXES, Track
+from eigenloop.text.names import enumeration
+from eigenloop.text.numbers import significant
+from eigenloop.text.typography import quantity
 
 DEFECT, RATIO = "defect", "singular_ratio"
 #: The unit roundoff of the types that a run may be trained in.
@@ -162,4 +164,4 @@ def _rounded(value: float | None) -> float | int | None:
     """Keep what a reader can see, without the 15 digits that would double the size of the page."""
     if value is None:
         return None
-    return int(value) if value == int(value) and abs(value) < 1e15 else float(f"{value:.4g}")
+    return int(value) if value == int(value) and abs(value) < 1e15 else significant(value, 4)

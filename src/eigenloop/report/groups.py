@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from eigenloop.report import names
-from eigenloop.report.formatting import shortened
 from eigenloop.runs import Run
 from eigenloop.runs.effects import Effect, settings_without
+from eigenloop.text.names import shortened
 
 #: How many colours the style sheet has; further runs get the same colours, dashed.
 COLOURS = 8

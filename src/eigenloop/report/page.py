@@ -15,12 +15,14 @@ from eigenloop import pages
 from eigenloop.errors import RunError
 from eigenloop.report import chart, names, paths, plane, settings, verdict
 from eigenloop.report.curves import Figure, conditioning, defects, learning
-from eigenloop.report.formatting import duration, enumeration, quantity
 from eigenloop.report.groups import COLOURS, Entry, Group, grouped
 from eigenloop.report.score_scale import Places, places
 from eigenloop.report.table import table
 from eigenloop.report.tracks import tracks
 from eigenloop.runs import atomic, read_all
+from eigenloop.text.durations import duration
+from eigenloop.text.names import enumeration
+from eigenloop.text.typography import quantity
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eigenloop.report import scales
-from eigenloop.report.formatting import quantity
 from eigenloop.report.groups import Entry
 from eigenloop.runs import Spectrum
+from eigenloop.text.typography import quantity
 
 #: A panel is SIZE units wide and high, with the origin in its middle; EDGE units around it are left to labels.
 SIZE, EDGE = 220, 12

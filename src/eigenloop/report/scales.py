@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from eigenloop.report.formatting import power, quantity
+from eigenloop.text.typography import power, quantity
 
 #: Values beyond this are off every chart: a loss of 1e35 has diverged, and sums of such numbers overflow.
 HUGE = 1e30
@@ -92,14 +92,6 @@ def log_ticks(low: float, high: float) -> list[Tick]:
     between = [Tick(digit * 10.0**k, "") for k in exponents for digit in range(2, 10)] if len(decades) < 4 else []
     marks = [Tick(10.0**k, power(k)) for k in decades] + [tick for tick in between if low <= tick.value <= high]
     return sorted(marks, key=lambda tick: tick.value)
-
-
-def time_unit(seconds: float) -> tuple[float, str]:
-    """Choose the unit in which a time axis of so many seconds is read."""
-    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= 3 * size:
-            return size, name
-    return 1.0, "seconds"
 
 
 def quantile(values: Sequence[float], fraction: float) -> float:

@@ -9,11 +9,11 @@ from typing import Any
 import yaml
 
 from eigenloop.report import names
-from eigenloop.report.formatting import quantity
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.values import finite, number
 from eigenloop.runs import Run
 from eigenloop.runs.effects import Effect, settings_without
+from eigenloop.text.typography import quantity
 
 #: What the table, a label or the line about lengths shows anyway.
 _SHOWN = {"model.name", "model.hidden_size", "training.steps", "training.epochs", "training.seed"}

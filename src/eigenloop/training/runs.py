@@ -19,7 +19,7 @@ from eigenloop.training import checkpoint
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
 from eigenloop.training.reporter import Reporter, Silent
-from eigenloop.training.settings.config import Config, make_config, with_data_dir
+from eigenloop.training.settings.config import Config, make_config, with_data, with_data_dir
 from eigenloop.training.settings.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.settings.merging import merged
 from eigenloop.training.trainer import Trainer
@@ -27,6 +27,8 @@ from eigenloop.training.trainer import Trainer
 #: Settings with these effects may change when a run goes on: how long it lasts and how it is watched, not what it
 #: computes.
 _MAY_CHANGE = frozenset({Effect.LENGTH, Effect.LOG, Effect.PLACE})
+#: The files of own sequences may move: their contents are known by hashes.
+_MAY_MOVE = ("task.data", "task.test_data")
 #: What may change too where the training reached NaN: a departure from the run as it was planned, and the only way on.
 _AFTER_DIVERGENCE = ("optimizer.lr", "optimizer.recurrent_lr", "training.clip_norm", "training.clip_value")
 
@@ -44,6 +46,7 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
     ...     train(config, folder)["status"]
     'finished'
     """
+    config = dataclasses.replace(config, task=config.task.settled())
     with joined(config.training.device) as processes, _left_as_it_was():
         path = Path(processes.told(str(out if out is not None else _free_folder(config))))
         folder = RunFolder(path)
@@ -70,7 +73,13 @@ def resume(
         )
     summary = read_summary(folder.path)
     after = _AFTER_DIVERGENCE if summary is not None and summary.status == "diverged" else ()
-    config = changed(stored_config(folder.path), changes or {}, after)
+    config = changed(stored_config(folder.path), changes or {}, _MAY_MOVE + after)
+    for sentence in config.task.changed_files():
+        raise RunError(
+            f"{sentence}, and a training goes on with the data that it began with: restore the file",
+            "or start another run with train",
+            flags="or start another run with another --out",
+        )
     with joined(config.training.device) as processes, _left_as_it_was():
         try:
             trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
@@ -99,7 +108,7 @@ def _told_by_first(reporter: Reporter | None, processes: Processes) -> Reporter:
 
 def _free_folder(config: Config) -> Path:
     """Return the first of runs/TASK-MODEL, runs/TASK-MODEL-2, ... that is not there."""
-    name = f"{config.task.name}-{config.network.name}"
+    name = f"{config.task.short_name}-{config.network.name}"
     numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / name for name in numbered) if not path.exists())
 
@@ -133,7 +142,12 @@ def stored_config(folder: Path) -> Config:
 
 
 def load_run(
-    folder: Path | str, which: str | int = "best", *, data_dir: Path | None = None, device: str | None = None
+    folder: Path | str,
+    which: str | int = "best",
+    *,
+    data_dir: Path | None = None,
+    data: Path | None = None,
+    device: str | None = None,
 ) -> tuple[Model, Config, int]:
     """Return the network of a run, its configuration, and the step it is from.
 
@@ -141,12 +155,15 @@ def load_run(
         folder: the run's folder.
         which: ``"best"``, ``"last"`` or a step; the last where nothing was chosen.
         data_dir: where the data are now, if they have moved.
+        data: the same for a file of own sequences.
         device: where the network shall be, if not where it was trained.
     """
     path = Path(folder)
     config = stored_config(path)
     if data_dir is not None:
         config = with_data_dir(config, data_dir)
+    if data is not None:
+        config = with_data(config, data)
     if device is not None:
         config = dataclasses.replace(config, training=config.training.model_copy(update={"device": device}))
     step, kept = _chosen(path, which)

@@ -18,6 +18,7 @@ from eigenloop.runs import yaml_text
 from eigenloop.runs.effects import Effect, settings_with
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers
+from eigenloop.training.other_matrix import with_another_matrix
 from eigenloop.training.settings.defaults import Defaults, defaults_for
 from eigenloop.training.settings.keys import checked_sections, chosen_names, refuse_unknown
 from eigenloop.training.settings.kinds import (
@@ -71,7 +72,7 @@ class Config:
         """Return all settings by section, as they stand in ``config.yaml``."""
         task = {field.name: getattr(self.task, field.name) for field in dataclasses.fields(self.task)}  # type: ignore[arg-type]
         return {
-            "task": {"name": self.task.name} | {k: str(v) if isinstance(v, Path) else v for k, v in task.items()},
+            "task": {"name": self.task.name} | {key: _plain_value(value) for key, value in task.items()},
             "model": self.network.model_dump(mode="json") | dict(self.options),
             "optimizer": dict(self.optimizer),
             "schedule": self.schedule.model_dump(mode="json"),
@@ -81,6 +82,13 @@ class Config:
     def as_yaml(self) -> str:
         """Return the content of ``config.yaml``."""
         return yaml_text.dump(self.as_dict())
+
+
+def _plain_value(value: Any) -> Any:
+    """Return an option of a task as a file holds it."""
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
@@ -99,9 +107,9 @@ def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
     given = checked_sections(settings)
     task, model = chosen_names(given)
     if not papers or _says_all(given):
-        return _checked(given)
+        return _checked(given, given)
     defaults = defaults_for(task, model, given)
-    config = _checked(merged(defaults.settings, given))
+    config = _checked(merged(defaults.settings, given), given)
     return dataclasses.replace(config, source=_told(defaults, config))
 
 
@@ -110,9 +118,9 @@ def _says_all(given: Mapping[str, Mapping[str, Any]]) -> bool:
     return all(key in given[section] for section, keys in _ALWAYS_THERE.items() for key in keys)
 
 
-def _checked(settings: Mapping[str, Mapping[str, Any]]) -> Config:
+def _checked(settings: Mapping[str, Mapping[str, Any]], given: Mapping[str, Mapping[str, Any]]) -> Config:
     """Check settings, of which task and model are known, section by section and together."""
-    network, options = _model(settings["model"])
+    network, options = _model(with_another_matrix(settings["model"], given["model"]))
     schedule = _converted("schedule", section_kinds(ScheduleSection), settings["schedule"], "section schedule")
     training = _converted("training", section_kinds(TrainingSection), settings["training"], "section training")
     config = Config(
@@ -127,9 +135,9 @@ def _checked(settings: Mapping[str, Mapping[str, Any]]) -> Config:
     return config
 
 
-def _told(defaults: Defaults, config: Config) -> str:
+def _told(defaults: Defaults, config: Config) -> str | None:
     """Say where defaults are from, and in what this configuration is other than the row they are from."""
-    if defaults.row is None:
+    if defaults.source is None or defaults.row is None:
         return defaults.source
     row, ours = make_config(defaults.row, papers=False).as_dict(), config.as_dict()
     other = []
@@ -216,11 +224,19 @@ def _check_together(config: Config) -> None:
 
 def with_data_dir(config: Config, data_dir: Path) -> Config:
     """Return the configuration with another folder of data."""
-    if not reads_files(config.task):
+    if "data_dir" not in task_options(type(config.task)):
         raise ConfigError(f"{config.task.name} reads no files", "leave out data_dir", flags="leave out --data-dir")
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 
+def with_data(config: Config, data: Path) -> Config:
+    """Return the configuration with another place of the file of own sequences."""
+    if "data" not in task_options(type(config.task)):
+        raise ConfigError(f"{config.task.name} reads no file of sequences", "leave out data", flags="leave out --data")
+    moved = data.expanduser().absolute()
+    return dataclasses.replace(config, task=dataclasses.replace(config.task, data=moved))  # type: ignore[type-var]
+
+
 def reads_files(task: Task) -> bool:
-    """Whether a task has a folder of data."""
-    return "data_dir" in task_options(type(task))
+    """Whether a task has a folder or a file of data."""
+    return bool({"data_dir", "data"} & set(task_options(type(task))))

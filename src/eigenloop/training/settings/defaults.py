@@ -22,7 +22,7 @@ from eigenloop.errors import ConfigError
 from eigenloop.recipes import RECIPES
 from eigenloop.runs import yaml_text
 from eigenloop.runs.effects import Effect, settings_with
-from eigenloop.training.settings.fitting import fitting
+from eigenloop.training.settings.fitting import fitting, without_choosing
 from eigenloop.training.settings.merging import Settings, merged
 
 #: Of a row's settings only those that make the network and its training.
@@ -54,12 +54,12 @@ class Defaults:
 
     Attributes:
         settings: by section.
-        source: where they are from, as words.
+        source: where they are from, as words; None for a user's own data, whose settings are ours.
         row: all settings of the row they are from; None where there is none.
     """
 
     settings: Settings
-    source: str
+    source: str | None
     row: Settings | None = None
 
 
@@ -70,24 +70,28 @@ def defaults_for(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) 
     other = general["alike"].get(task, task)
     row = _default_row(task, model, variant) or _default_row(other, model, variant)
     of_task = general["tasks"].get(task, {})
-    if row is not None:
-        watched = settings_with(set(Effect) - set(_TAKEN), of_task)
-        layers = [watched, row.taken]
-        source = f"settings of {row.place}" + ("" if row.variant[0] == task else f", which is on {other}")
-    else:
+    pair = next((p for p in general["pairs"] if task in p["tasks"] and model in p["models"]), None)
+    layers = [settings_with(set(Effect) - set(_TAKEN), of_task), row.taken] if row else []
+    if row is None:
         of_model = _of_model(model, variant)
-        pair = next((p for p in general["pairs"] if task in p["tasks"] and model in p["models"]), None)
         if of_model.get("optimizer", {}).get("name") in _PROJECTING:
             of_task = {section: values for section, values in of_task.items() if section != "optimizer"}
         layers = [of_model, of_task, pair["settings"] if pair else {}]
-        source = (
-            f"settings of {pair['source']}"
-            if pair
-            else f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
-        )
     settings = merged(*_of_one_optimizer(layers, given["optimizer"].get("name")))
     settings["model"] = fitting(model, settings.get("model", {}), given["model"])
-    return Defaults(settings, source, None if row is None else row.settings)
+    if task == "sequences" and given["task"].get("valid") == 0:
+        settings = without_choosing(settings)
+    return Defaults(settings, _source(task, model, row, pair), None if row is None else row.settings)
+
+
+def _source(task: str, model: str, row: DefaultRow | None, pair: Mapping[str, Any] | None) -> str | None:
+    if row is not None:
+        return f"settings of {row.place}" + ("" if row.variant[0] == task else f", which is on {row.variant[0]}")
+    if pair is not None:
+        return f"settings of {pair['source']}"
+    if task == "sequences":
+        return None
+    return f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
 
 
 def _of_model(model: str, variant: str) -> Settings:

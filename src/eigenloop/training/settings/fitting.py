@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eigenloop.training.settings.merging import Settings
+
 #: Settings that count units or layers, so that they go with the published size only.
 _PARTS_OF_SIZE = ("short", "negative", "reflections", "capacity", "num_layers")
 #: Settings that act between layers.
@@ -37,3 +39,9 @@ def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) 
     if model == "urnn-full":
         network.pop("tied", None)  # it reads real and imaginary parts
     return network
+
+
+def without_choosing(settings: Settings) -> Settings:
+    """Leave out what stops or slows a training by the part for choosing, for data that have none."""
+    training = {key: value for key, value in settings.get("training", {}).items() if key != "patience"}
+    return {**settings, "training": training, "schedule": {}}

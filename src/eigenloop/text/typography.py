@@ -1,9 +1,8 @@
-"""Numbers, durations and lists as people write them."""
+"""Numbers for pages: a true minus sign, powers of ten, and no zeros at the end."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 MISSING = "\N{EN DASH}"
 MINUS = "\N{MINUS SIGN}"
@@ -59,40 +58,3 @@ def _decimal(size: float, digits: int) -> str:
         if rounded != int(rounded):
             return f"{size:.{more}g}"
     return f"{size:.{digits}g}"
-
-
-def duration(seconds: float | None) -> str:
-    """Write a time.
-
-    >>> [duration(seconds).replace(THIN, " ") for seconds in (0.42, 131, 7384, 200000)]
-    ['0.42 s', '2 min 11 s', '2 h 3 min', '2 d 7 h']
-    """
-    if seconds is None or not math.isfinite(seconds):
-        return MISSING
-    if seconds < 9.95:
-        return f"{seconds:.2g}{THIN}s"
-    whole = round(seconds)
-    for unit, below, size, small in (("d", "h", 86400, 3600), ("h", "min", 3600, 60), ("min", "s", 60, 1)):
-        if whole >= size:
-            rest = whole % size // small
-            return f"{whole // size}{THIN}{unit}" + (f" {rest}{THIN}{below}" if rest else "")
-    return f"{whole}{THIN}s"
-
-
-def enumeration(names: Sequence[str]) -> str:
-    """Join names into a list.
-
-    >>> enumeration(["scoRNN", "LSTM", "GRU"])
-    'scoRNN, LSTM and GRU'
-    """
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
-
-
-def shortened(name: str, length: int) -> str:
-    """Cut a name that is too long for its place in the middle: names of runs differ at their ends.
-
-    >>> shortened("scoRNN", 20), shortened("scoRNN (copying-1000-seed-3)", 20)
-    ('scoRNN', 'scoRNN (c…00-seed-3)')
-    """
-    head = length * 9 // 20
-    return name if len(name) <= length else f"{name[:head]}\N{HORIZONTAL ELLIPSIS}{name[head + 1 - length :]}"

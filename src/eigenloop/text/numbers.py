@@ -1,8 +1,26 @@
-"""How numbers are written: so many digits, a spread with the same decimals, a factor."""
+"""Numbers in plain text: so many digits, a spread with the same decimals, a factor."""
 
 from __future__ import annotations
 
 import math
+
+
+def significant(value: float, digits: int) -> float:
+    """Round a number to so many digits that count.
+
+    >>> significant(0.123456, 3), significant(98765.0, 2)
+    (0.123, 99000.0)
+    """
+    return float(f"{value:.{digits}g}")
+
+
+def brief(value: float, digits: int = 4) -> str:
+    """Write a measured number for the terminal: so many digits at most, without zeros at the end.
+
+    >>> brief(0.5), brief(0.00123456), brief(123456.0)
+    ('0.5', '0.001235', '1.235e+05')
+    """
+    return f"{value:.{digits}g}"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -62,5 +80,5 @@ def times(value: float) -> str:
     """
     if 0.9 < value < 1.1:
         return f"{value:#.3g} x"
-    rounded = float(f"{value:.2g}")
+    rounded = significant(value, 2)
     return (f"{rounded:,.0f}" if rounded >= 10 else number(rounded, 2)) + " x"
