@@ -194,6 +194,7 @@ def test_a_length_takes_the_place_of_another(layers: list[dict[str, Any]], train
             {"hidden_size": 5},
             {"hidden_size": [8, 9], "tied": True, "embedding_size": 5},
         ),
+        ("scornn", {"hidden_size": 8, "tied": True}, {"embedding_size": 5}, {"hidden_size": 8}),
     ],
 )
 def test_parts_of_a_size(model: str, published: dict[str, Any], given: dict[str, Any], left: dict[str, Any]) -> None:

@@ -34,10 +34,11 @@ def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) 
         network = {key: value for key, value in network.items() if key not in _BETWEEN_LAYERS}
     if model in _ONE_SIZE:
         network.pop("locked_dropout", None)
+    last = size[-1] if isinstance(size, list) else size
     if network.get("tied") and "embedding_size" not in given:  # the read-out is the embedding
-        network["embedding_size"] = size[-1] if isinstance(size, list) else size
-    if model == "urnn-full":
-        network.pop("tied", None)  # it reads real and imaginary parts
+        network["embedding_size"] = last
+    if given.get("embedding_size", last) != last or model == "urnn-full":  # which reads real and imaginary parts
+        network.pop("tied", None)
     return network
 
 
