@@ -1,4 +1,4 @@
-"""Commands of eigenloop in processes of their own, which need not import torch again.
+"""Commands of eigenloop, and functions, in processes of their own which need not import torch again.
 
 They are forked from a server that has imported what a training needs and computed nothing. That saves the seconds of
 every start; otherwise they are what a shell would start. Not for tests of the start itself.
@@ -9,8 +9,10 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+from collections.abc import Callable
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
+from typing import Any
 
 #: Imported once, by the server: this module, the trainer, and the compiler, which torch's optimizers import.
 _PRELOADED = ["forked", "eigenloop.cli.train", "eigenloop.training.trainer", "torch._dynamo"]
@@ -18,9 +20,14 @@ _PRELOADED = ["forked", "eigenloop.cli.train", "eigenloop.training.trainer", "to
 
 def started(arguments: list[str], folder: Path) -> ForkServerProcess:
     """Start ``eigenloop`` with these arguments in a folder; its output is thrown away."""
+    return begun(_main, arguments, str(folder))
+
+
+def begun(function: Callable[..., None], *arguments: Any) -> ForkServerProcess:
+    """Start a function of a module."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(_PRELOADED)
-    process = context.Process(target=_main, args=(arguments, str(folder)), daemon=True)
+    process = context.Process(target=function, args=arguments)
     process.start()
     return process
 

@@ -3,12 +3,11 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from forked import begun
 from tiny_experiment import TINY, Watcher, experiment
 
 from eigenloop.cli import main
@@ -207,31 +206,20 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool, never_cut: rec
     In a terminal by Ctrl-C, which all its processes get; in the background, where Ctrl-C is ignored, by a kill that
     only the first one gets. The rest is done in a process of its own after the one, in this one after the other.
     """
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import signal, sys\n"
-        "from pathlib import Path\n"
-        f"signal.signal(signal.SIGINT, signal.{'SIG_IGN' if background else 'default_int_handler'})\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from test_reproduce import Watcher, experiment, long\n"
-        "from eigenloop.experiments import planned, reproduce\n"
-        "reproduce(planned(long(), 'smoke', ['scornn']), Path('results'), Path('work'), Watcher(), jobs=1)\n"
-    )
     runs = planned(long(), "smoke", ["scornn"])
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(Path(__file__).parent)], cwd=tmp_path, start_new_session=True
-    )
+    process = begun(reproduced_in, tmp_path, background)
     folder = folder_of(runs[0], tmp_path / "work")
     deadline = time.monotonic() + 120
     while not any(line.kind == "valid" for line in read_metrics(folder)):
-        assert process.poll() is None
+        assert process.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.05)
     if background:
         process.terminate()
     else:
+        assert process.pid is not None
         os.killpg(process.pid, signal.SIGINT)
-    process.wait(60)
+    process.join(60)
     assert records.read(tmp_path / "results", "made-up", "scornn") == []
     ((_, partial),) = collect(runs, tmp_path / "results", tmp_path / "work")
     assert not partial.complete
@@ -245,6 +233,13 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool, never_cut: rec
     assert record.steps == LONG
     whole = never_cut
     assert (whole.value, whole.curve, whole.train_curve) == (record.value, record.curve, record.train_curve)
+
+
+def reproduced_in(folder: Path, background: bool) -> None:
+    """Run the long experiment as a terminal starts it, or a shell in the background."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN if background else signal.default_int_handler)
+    reproduce(planned(long(), "smoke", ["scornn"]), folder / "results", folder / "work", Watcher(), jobs=1)
 
 
 def long() -> Experiment:
