@@ -229,5 +229,8 @@ def _closing(summary: Mapping[str, Any], folder: str) -> list[str]:
             lines.append(f"{'best on valid' if name == 'best' else name}{at}: {values}")
     if summary["status"] == "stopped":
         lines.append(f"continue with: eigenloop train --out {shlex.quote(folder)} --resume")
+    elif summary["task"] == "sequences":
+        lines.append(f"measure it with: eigenloop eval {shlex.quote(folder)} --split test")
+        lines.append(f"let it answer with: eigenloop predict {shlex.quote(folder)} FILE --out predictions.csv")
     lines.append(f"look at it with: eigenloop report {shlex.quote(folder)}")
     return lines

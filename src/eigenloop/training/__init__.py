@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eigenloop.errors import ConfigError, DivergedError, RunError
 from eigenloop.runs import read_settings
+from eigenloop.training.answers import outcome, predict
 from eigenloop.training.config import Config, make_config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.runs import load_run, resume, train
@@ -16,6 +17,8 @@ __all__ = [
     "evaluate",
     "load_run",
     "make_config",
+    "outcome",
+    "predict",
     "read_settings",
     "resume",
     "train",

@@ -59,7 +59,7 @@ class Config:
         """Return all settings by section, as they stand in ``config.yaml``."""
         task = {field.name: getattr(self.task, field.name) for field in dataclasses.fields(self.task)}  # type: ignore[arg-type]
         return {
-            "task": {"name": self.task.name} | {k: str(v) if isinstance(v, Path) else v for k, v in task.items()},
+            "task": {"name": self.task.name} | {key: _plain_value(value) for key, value in task.items()},
             "model": self.network.model_dump(mode="json") | dict(self.options),
             "optimizer": dict(self.optimizer),
             "schedule": self.schedule.model_dump(mode="json"),
@@ -69,6 +69,13 @@ class Config:
     def as_yaml(self) -> str:
         """Return the content of ``config.yaml``."""
         return yaml_text.dump(self.as_dict())
+
+
+def _plain_value(value: Any) -> Any:
+    """Return an option of a task as a file holds it."""
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
 
 
 def make_config(settings: Mapping[str, Any]) -> Config:
@@ -198,11 +205,19 @@ def _check_together(config: Config) -> None:
 
 def with_data_dir(config: Config, data_dir: Path) -> Config:
     """Return the configuration with another folder of data."""
-    if not reads_files(config.task):
+    if "data_dir" not in task_options(type(config.task)):
         raise ConfigError(f"{config.task.name} reads no files", "leave out data_dir", flags="leave out --data-dir")
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 
+def with_data(config: Config, data: Path) -> Config:
+    """Return the configuration with another place of the file of own sequences."""
+    if "data" not in task_options(type(config.task)):
+        raise ConfigError(f"{config.task.name} reads no file of sequences", "leave out data", flags="leave out --data")
+    moved = data.expanduser().absolute()
+    return dataclasses.replace(config, task=dataclasses.replace(config.task, data=moved))  # type: ignore[type-var]
+
+
 def reads_files(task: Task) -> bool:
-    """Whether a task has a folder of data."""
-    return "data_dir" in task_options(type(task))
+    """Whether a task has a folder or a file of data."""
+    return bool({"data_dir", "data"} & set(task_options(type(task))))

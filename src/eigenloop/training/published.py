@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eigenloop.training import published_qornn
+from eigenloop.training import own_data, published_qornn
 
 Settings = dict[str, dict[str, Any]]
 
@@ -45,6 +45,7 @@ BY_TASK: dict[str, Settings] = {
         "schedule": {"name": "plateau", "factor": 0.5},
     },
     "timit": {"training": {"batch_size": 28, "epochs": 300}},
+    "sequences": own_data.SETTINGS,
 }
 
 _ADAM = {"name": "adam", "lr": 1e-3, "recurrent_lr": 1e-3}
@@ -246,6 +247,8 @@ def published_settings(task: str, model: str, given: Mapping[str, Mapping[str, A
                     _merge_optimizer(merged["optimizer"], values, given["optimizer"].get("name"))
             else:
                 merged[section] |= values
+    if task == "sequences":
+        own_data.leave_out_choosing(merged, given)
     if {"steps", "epochs"} & given["training"].keys():
         for length in ("steps", "epochs"):
             merged["training"].pop(length, None)

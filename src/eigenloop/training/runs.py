@@ -15,7 +15,7 @@ from eigenloop.errors import ConfigError, RunError
 from eigenloop.readout import Model
 from eigenloop.runs import RunFolder, checkpoints, read_config, read_summary
 from eigenloop.training import checkpoint
-from eigenloop.training.config import Config, make_config, with_data_dir
+from eigenloop.training.config import Config, make_config, with_data, with_data_dir
 from eigenloop.training.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
@@ -25,6 +25,8 @@ from eigenloop.training.trainer import Trainer
 #: Settings that may change when a run goes on: how long it lasts and how it is watched, not what it computes.
 _MAY_CHANGE = (
     "task.data_dir",
+    "task.data",
+    "task.test_data",
     "training.steps",
     "training.epochs",
     "training.max_seconds",
@@ -52,6 +54,7 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
     ...     train(config, folder)["status"]
     'finished'
     """
+    config = dataclasses.replace(config, task=config.task.settled())
     with joined(config.training.device) as processes, _left_as_it_was():
         path = Path(processes.told(str(out if out is not None else _free_folder(config))))
         folder = RunFolder(path)
@@ -79,6 +82,12 @@ def resume(
     summary = read_summary(folder.path)
     after = _AFTER_DIVERGENCE if summary is not None and summary.status == "diverged" else ()
     config = changed(stored_config(folder.path), changes or {}, _MAY_CHANGE + after)
+    for sentence in config.task.changed_files():
+        raise RunError(
+            f"{sentence}, and a training goes on with the data that it began with: restore the file",
+            "or start another run with train",
+            flags="or start another run with another --out",
+        )
     with joined(config.training.device) as processes, _left_as_it_was():
         try:
             trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
@@ -107,7 +116,7 @@ def _told_by_first(reporter: Reporter | None, processes: Processes) -> Reporter:
 
 def _free_folder(config: Config) -> Path:
     """Return the first of runs/TASK-MODEL, runs/TASK-MODEL-2, ... that is not there."""
-    name = f"{config.task.name}-{config.network.name}"
+    name = f"{config.task.short_name}-{config.network.name}"
     numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / name for name in numbered) if not path.exists())
 
@@ -140,7 +149,12 @@ def stored_config(folder: Path) -> Config:
 
 
 def load_run(
-    folder: Path | str, which: str | int = "best", *, data_dir: Path | None = None, device: str | None = None
+    folder: Path | str,
+    which: str | int = "best",
+    *,
+    data_dir: Path | None = None,
+    data: Path | None = None,
+    device: str | None = None,
 ) -> tuple[Model, Config, int]:
     """Return the network of a run, its configuration, and the step it is from.
 
@@ -148,12 +162,15 @@ def load_run(
         folder: the run's folder.
         which: ``"best"``, ``"last"`` or a step; the last where nothing was chosen.
         data_dir: where the data are now, if they have moved.
+        data: the same for a file of own sequences.
         device: where the network shall be, if not where it was trained.
     """
     path = Path(folder)
     config = stored_config(path)
     if data_dir is not None:
         config = with_data_dir(config, data_dir)
+    if data is not None:
+        config = with_data(config, data)
     if device is not None:
         config = dataclasses.replace(config, training=config.training.model_copy(update={"device": device}))
     step, kept = _chosen(path, which)

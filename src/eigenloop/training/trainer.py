@@ -20,7 +20,7 @@ from eigenloop.training import checkpoint, endings
 from eigenloop.training.config import Config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.memory import is_out_of_memory
-from eigenloop.training.network import build_network
+from eigenloop.training.network import build_network, take_scalings_
 from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
@@ -52,10 +52,13 @@ class Trainer:
             )
         if self.section.tensorboard:
             require_tensorboard()
+        for line in self.task.introduction():
+            self.reporter.notice(line)
         self.per_epoch = self._prepared()
         self.steps = self._planned_steps()
         self.baseline = self.task.baseline()
         self.net = build_network(config)
+        take_scalings_(self.net, self.task)
         self.optimizer = make_optimizer(config.optimizer, self.net, self.section.seed)
         self.schedule = Schedule(config.schedule)
         self.updater = Updater(self.net, self.task, self.optimizer, self.section, processes)
@@ -222,6 +225,9 @@ class Trainer:
 
     def _evaluate(self) -> None:
         """Measure the part for choosing; where there is none, the test part, by which nothing is chosen."""
+        if not self.task.splits:
+            self.progress.evaluated = self.progress.step
+            return
         split = self.task.splits[0]
         found = self._measured(split)
         if not math.isfinite(found["loss"]):
@@ -245,9 +251,11 @@ class Trainer:
         size = self.section.eval_batch_size or self.section.batch_size
         return evaluate(self.net, self.task, split, size, self.processes)
 
-    def _tested(self) -> dict[str, float]:
+    def _tested(self) -> dict[str, float] | None:
         """Measure the test part once: with the best network if there was a part for choosing, else with the last."""
         best, latest = self.progress.best, self.progress.latest
+        if "test" not in self.task.splits:
+            return None
         if "test" in latest:  # there was no part for choosing, so it was measured along the way
             return latest["test"]
         if best is None or best["step"] == self.progress.step:
@@ -276,7 +284,8 @@ class Trainer:
             )
         )
         task, model = self.task.name, self.config.network.name
-        if self.progress.step == 0 and not is_published(task, model):
+        own = task == "sequences"  # whose defaults are ours
+        if self.progress.step == 0 and not own and not is_published(task, model):
             self.reporter.notice(
                 f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
             )

@@ -1,0 +1,82 @@
+"""What ``train`` and ``fit`` share: settings from options and files, and a training on the screen."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from eigenloop.cli.widths import width
+from eigenloop.errors import ConfigError
+
+#: Settings by section, None where an option was not given.
+Settings = dict[str, dict[str, Any]]
+
+
+def run_training(
+    given: Settings,
+    assignments: list[str] | None,
+    *,
+    config: Path | None,
+    bits: str | None,
+    max_bytes: int | None = None,
+    out: Path | None,
+    resume: bool,
+    json: bool,
+) -> None:
+    """Put settings together and train, or go on."""
+    from eigenloop.cli.display import display_for
+    from eigenloop.training import make_config
+    from eigenloop.training import resume as resume_run
+    from eigenloop.training import train as train_run
+    from eigenloop.training.keys import set_value
+    from eigenloop.training.sizing import largest_hidden_size
+
+    collected = _collected(given, config, resume, out)
+    if bits is not None:
+        collected.setdefault("model", {})["bits"] = width(bits)
+    for assignment in assignments or ():
+        set_value(collected, assignment)
+    with closing(display_for(json)) as display:
+        if max_bytes is not None:
+            if resume or collected.get("model", {}).get("hidden_size") is not None:
+                raise ConfigError("--max-bytes chooses the hidden size: leave out --hidden-size and --resume")
+            size = largest_hidden_size(make_config(collected), max_bytes)
+            collected.setdefault("model", {})["hidden_size"] = size
+            display.notice(f"{size} units fit into {max_bytes:,} bytes")
+        if resume and out is not None:
+            summary = resume_run(out, collected, display)
+        else:
+            summary = train_run(make_config(collected), out, display)
+    if summary["status"] == "stopped":
+        raise typer.Exit(130)
+
+
+def _collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
+    """Put a file and the options together, options last; a run that goes on has its own configuration."""
+    from eigenloop.training import read_settings
+
+    if resume and out is None:
+        raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
+    collected: dict[str, Any] = {}
+    if config is not None:
+        collected = read_settings(config)
+    elif resume and out is not None and (out / "config.yaml").is_file():
+        # Names that are left out are those of the run, so that --set knows its keys.
+        stored = read_settings(out / "config.yaml")
+        collected = {
+            section: {"name": (stored.get(section) or {}).get("name")} for section in ("task", "model", "optimizer")
+        }
+    for section, values in given.items():
+        chosen = {key: value for key, value in values.items() if value is not None}
+        if chosen:
+            before = collected.get(section) or {}
+            if not isinstance(before, dict):
+                raise ConfigError(f"section {section} of {config} is a mapping of settings, got {before!r}")
+            for one, other in (("steps", "epochs"), ("epochs", "steps")):
+                if one in chosen and other not in chosen:
+                    before = {key: value for key, value in before.items() if key != other}
+            collected[section] = {**before, **chosen}
+    return collected
