@@ -19,6 +19,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "clip_norm": 1.0,
     },
 }
+#: With the reset gate's matrix orthogonal too it keeps better what it reads in few bits.
+NCGRU: dict[str, dict[str, Any]] = {"model": {"constrained": ["candidate", "reset"]}}
 
 
 def leave_out_choosing(merged: dict[str, dict[str, Any]], given: Mapping[str, Mapping[str, Any]]) -> None:

@@ -215,6 +215,7 @@ BY_BOTH: dict[tuple[str, str], Settings] = {
     ("timit", "lstm"): {"model": {"hidden_size": 158}},
     ("timit", "exprnn"): {"model": {"hidden_size": 224}, "training": {"batch_size": 128, "epochs": 1200}},
     ("timit", "dtriv"): {"model": {"hidden_size": 224}, "training": {"batch_size": 128, "epochs": 1200}},
+    ("sequences", "ncgru"): own_data.NCGRU,
     **{(task, model): settings for task in ("smnist", "pmnist") for model, settings in _MNIST.items()},
 }
 
