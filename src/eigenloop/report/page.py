@@ -16,6 +16,7 @@ from eigenloop.errors import RunError
 from eigenloop.report import chart, names, paths, plane, settings, verdict
 from eigenloop.report.curves import Figure, conditioning, defects, learning
 from eigenloop.report.groups import COLOURS, Entry, Group, grouped
+from eigenloop.report.own_data import own_data
 from eigenloop.report.score_scale import Places, places
 from eigenloop.report.table import table
 from eigenloop.report.tracks import tracks
@@ -86,6 +87,7 @@ def render(folders: Sequence[Path]) -> str:
             title=_title(groups),
             totals=_totals(entries),
             chapters=chapters,
+            own=[found for entry in entries if (found := own_data(entry.run, entry.full)) is not None],
             panels=plane.panels(entries),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
             table=table(groups),
@@ -95,7 +97,8 @@ def render(folders: Sequence[Path]) -> str:
             chart=chart,
             paths=paths,
             plane=plane,
-            style=pages.style("eigenloop.report", "report.css"),
+            style=pages.style("eigenloop.report", "report.css")
+            + Markup(pages.asset("eigenloop.report", "own_data.css")),
             script=Markup(script),
             script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         )

@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.runs import atomic
@@ -29,8 +29,10 @@ def draw(table: Table, file: Path) -> None:
             if row.score.values:
                 _mark(axes, row, models.index(row.combination.model))
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _written(value)))
         axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.margins(0.12)  # room for the words beside the marks
         axes.set_xlabel("bytes on a device")
         better = "higher is better" if table.higher_is_better else "lower is better"
         axes.set_ylabel(f"{table.measure} ({table.decided_by}), {better}")

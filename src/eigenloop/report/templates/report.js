@@ -202,7 +202,7 @@
 
   document.addEventListener("DOMContentLoaded", () => {
     document.querySelectorAll("[data-theme-toggle]").forEach(themeButton);
-    document.querySelectorAll("table").forEach(sortable);
+    document.querySelectorAll("table:has(thead button)").forEach(sortable);
     document.querySelectorAll("[data-copy]").forEach(copying);
     document.querySelectorAll(".figure").forEach(readable);
     addEventListener("hashchange", unfold);
