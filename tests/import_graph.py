@@ -7,6 +7,7 @@ what one part has to know of another is the same there.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -90,6 +91,7 @@ def parts(source: Path = SOURCE) -> set[str]:
     return folders | {path.stem for path in source.glob("*.py")} - {"__init__"}
 
 
+@functools.cache
 def imports(source: Path = SOURCE) -> list[Import]:
     """List all imports of one part by another, with file and line."""
     homes = _homes(source)

@@ -13,12 +13,12 @@ from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
 from eigenloop.pooling import checked_pool, pooled
-from eigenloop.quantization import quantize
 from eigenloop.quantization.quantizer import checked_bits
+from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.scaling import Scaling
 
 
-class Model(nn.Module):
+class Model(QuantizableReadout):
     """y_t = V h_t + c over a recurrent layer; optionally tokens in, optionally the last state only.
 
     Args:
@@ -151,11 +151,6 @@ class Model(nn.Module):
     def read_last(self, state: Any) -> Tensor:
         """Read the outputs off final states as the layer returns them: (B, output_size)."""
         return self.read(self._last_of(state))
-
-    def readout_weight(self) -> Tensor:
-        """Return V as it is multiplied with: quantized if it is to be."""
-        V = self.readout.weight
-        return V if self.readout_bits is None else quantize(V, self.readout_bits)
 
     @property
     def _time(self) -> int:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.quantizer import checked_bits
+from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.scaling import Scaling
 
 #: A float32, and so a step of the quantizer.
@@ -106,7 +107,9 @@ def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout
 
 def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int | None) -> Iterator[Part]:
     counted: set[int] = set()
-    readout_bits = readout_bits if readout_bits is not None else getattr(network, "readout_bits", None)
+    readout = network.readout if isinstance(network, QuantizableReadout) else None
+    if readout_bits is None and isinstance(network, QuantizableReadout):
+        readout_bits = network.readout_bits
     for name, module in network.named_modules():
         prefix = f"{name}." if name else ""
         if isinstance(module, QuantizableLayer):
@@ -116,7 +119,7 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             if id(parameter) in counted:  # of a layer above, or tied
                 continue
             counted.add(id(parameter))
-            is_read = parameter is getattr(getattr(network, "readout", None), "weight", None)
+            is_read = readout is not None and parameter is readout.weight
             yield _part(prefix + key, parameter, readout_bits if is_read else None)
         if isinstance(module, Scaling):
             for key, buffer in module.named_buffers():
@@ -127,7 +130,7 @@ def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -
     """Count a recurrent layer: its own parameters, and the dense W in place of what it is built from."""
     quantizer = bits if isinstance(bits, Quantizer) else layer.quantizer if bits is None else Quantizer(bits)
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
-    cells = {name: gates_of(child) for name, child in layer.named_children()}
+    cells = layer.cell_matrices()
     for name, parameter in layer.named_parameters(recurse=False):
         if name.startswith("weight_ih"):
             gates = len(cells[name.replace("weight_ih", "recurrent")])
@@ -139,11 +142,6 @@ def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -
             with torch.no_grad():
                 W = matrix()
             yield _part(prefix + name + key, W, width, len(W) if per_row else 1)
-
-
-def gates_of(cell: nn.Module) -> dict[str, nn.Module]:
-    """Return the matrices of a cell by the ending of their names: one, or those of a GRU's gates."""
-    return {"": cell} if hasattr(cell, "defect") else {f".{gate}": matrix for gate, matrix in cell.named_children()}
 
 
 def _part(name: str, tensor: Tensor, bits: int | None, steps: int = 1) -> Part:

@@ -29,6 +29,7 @@ from eigenloop.training.keys import (
     refuse_unknown,
     task_options,
 )
+from eigenloop.training.other_matrix import with_another_matrix
 from eigenloop.training.published import SECTIONS, published_settings
 from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
 from eigenloop.training.values import converted_to, like, plain, rate, refuse_truth
@@ -88,6 +89,7 @@ def make_config(settings: Mapping[str, Any]) -> Config:
     merged = published_settings(*chosen_names(given), given)
     for section in SECTIONS:
         merged[section] |= given[section]
+    merged["model"] = with_another_matrix(merged["model"], given["model"])
     config = Config(
         task=_task(merged["task"]),
         network=_network(merged["model"]),
