@@ -186,6 +186,10 @@ class _Watcher:
         """Say where the run before this one is."""
         print(f"{trial.name}: its folder held a run of other settings or data, now in {folder}", flush=True)
 
+    def held(self, trial: Trial) -> None:
+        """Say what is waited for."""
+        print(f"{trial.name}: another process trains it now and is waited for", flush=True)
+
     def started(self, trial: Trial, resumed: bool) -> None:
         """Say what begins."""
         print(f"{trial.name}: {'goes on' if resumed else 'begins'}", flush=True)
@@ -214,6 +218,9 @@ class _JSONWatcher(_Watcher):
 
     def set_aside(self, trial: Trial, folder: Path) -> None:
         self._event("set aside", trial, folder=str(folder))
+
+    def held(self, trial: Trial) -> None:
+        self._event("held", trial)
 
     def started(self, trial: Trial, resumed: bool) -> None:
         self._event("started", trial, resumed=resumed)

@@ -57,7 +57,7 @@ def sequence(
     lines = []
     for k in range(channels):
         span = high[k] - low[k]
-        place = (values[:, k] - low[k]) / span if span > 0 else np.full(len(values), 0.5)
+        place = (values[:, k] - low[k]) / span if span > 0 else np.where(np.isfinite(values[:, k]), 0.5, np.nan)
         lines.append(_path(_across(len(values), width), height * (k + 1) - 2 - (height - 4) * place, "line"))
     marks = "" if wrong is None else _stretches(wrong, width, total - 5)
     return _svg(width, total, described, "".join(lines) + marks, "sequence")

@@ -28,6 +28,9 @@ class Watcher(Protocol):
     def set_aside(self, trial: Trial, folder: Path) -> None:
         """What stood in a run's folder had other settings or other data, and is now in `folder`."""
 
+    def held(self, trial: Trial) -> None:
+        """Another process trains this run now; it is waited for."""
+
     def started(self, trial: Trial, resumed: bool) -> None:
         """A training began, or goes on."""
 
@@ -47,12 +50,12 @@ def run(trials: Sequence[Trial], out: Path, watcher: Watcher, *, jobs: int) -> b
     """Train what is not done yet; return whether everything is done now.
 
     `jobs` trainings run at a time, each in a process of its own with one thread; with 0 they run in this one, one after
-    another. A folder with the same settings and data goes on from its last checkpoint, one with others is renamed. An
-    interruption lets every training save itself first.
+    another. A folder with the same settings and data goes on from its last checkpoint, one with others is renamed. A
+    training that outlived a killed comparison is waited for. An interruption lets every training save itself first.
     """
     waiting = []
     for trial in trials:
-        if _same_settings(trial, folder_of(trial, out)) and is_done(folder_of(trial, out)):
+        if _is_done(trial, out):
             watcher.skipped(trial)
         else:
             waiting.append(trial)
@@ -70,14 +73,25 @@ def is_done(folder: Path) -> bool:
 
 def _beside(waiting: list[Trial], out: Path, watcher: Watcher, jobs: int) -> bool:
     running: dict[str, tuple[Trial, processes.Job]] = {}
+    told: set[str] = set()
     good = True
     try:
         with Interruption() as interruption:
             while waiting or running:
                 if interruption.asked:
                     raise KeyboardInterrupt
-                while waiting and len(running) < jobs:
-                    trial = waiting.pop(0)
+                for trial in list(waiting):
+                    if len(running) >= jobs:
+                        break
+                    if RunFolder(folder_of(trial, out)).is_held():
+                        if trial.name not in told:
+                            watcher.held(trial)
+                            told.add(trial.name)
+                        continue
+                    waiting.remove(trial)
+                    if trial.name in told and _is_done(trial, out):
+                        watcher.skipped(trial)
+                        continue
                     try:
                         running[trial.name] = trial, _start(trial, out, watcher)
                     except RunError as error:
@@ -134,6 +148,11 @@ def _place(trial: Trial, out: Path, watcher: Watcher) -> tuple[Path, bool]:
         watcher.set_aside(trial, RunFolder(folder).set_aside())
         begun = False
     return folder, begun
+
+
+def _is_done(trial: Trial, out: Path) -> bool:
+    folder = folder_of(trial, out)
+    return _same_settings(trial, folder) and is_done(folder)
 
 
 def _same_settings(trial: Trial, folder: Path) -> bool:

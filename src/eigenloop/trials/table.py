@@ -58,7 +58,7 @@ class Row:
         return len(self.runs) - len(self.score.values)
 
     @property
-    def units(self) -> int | list[int]:
+    def units(self) -> int | tuple[int, ...]:
         """The hidden size."""
         return self.combination.config.network.hidden_size
 
