@@ -68,6 +68,7 @@ def own_data(run: Run, name: str) -> OwnData | None:
         net, config, _ = load_run(run.folder, device="cpu")
         task = config.task
         assert isinstance(task, Sequences)
+        name = f"{task.source.data.name}: {name}"
         size, read = size_report(net), [*task.introduction(), *task.changed_files()]
         words = f"{size.bytes:,} bytes on a device" + (
             f", {size.float_bytes:,} in float32" if size.bytes != size.float_bytes else ""
@@ -181,6 +182,7 @@ def _forecasts(found: Outcome, task: Sequences) -> list[Card]:
     for k, name in enumerate(found.names[:_OUTPUTS]):
         ahead = [(int(found.step[row]) - begin, found.predicted[row, :, k]) for row in kept]
         svg = drawing.forecasts(series[:, k], ahead, name=name)
-        caption = f"{name}, {_case(found, int(found.case[0]))}, {horizon} ahead"
+        steps = "1 step" if horizon == 1 else f"{horizon} steps"
+        caption = f"channel {name}, {_case(found, int(found.case[0]))}, {steps} ahead"
         cards.append(Card(caption, Markup(svg)))
     return cards

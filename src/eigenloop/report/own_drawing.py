@@ -98,7 +98,9 @@ def forecasts(series: Floats, ahead: Sequence[tuple[int, Floats]], *, name: str)
         places = np.concatenate([series[step : step + 1], values[: stop - step - 1]])
         drawn += _path(across[step:stop], down(places), "forecast")
         drawn += f'<circle cx="{across[step]:.1f}" cy="{float(down(series[step : step + 1])[0]):.1f}" r="2.5"/>'
-    words = f'<text x="0" y="12">{high:.4g}</text><text x="0" y="{height - 3}">{low:.4g}</text>'
+    words = "".join(
+        f'<text x="-6" y="{y}" text-anchor="end">{value:.4g}</text>' for y, value in ((8, high), (height, low))
+    )
     return _svg(width, height, f"{name} with {len(ahead)} forecasts", drawn + words, "forecasts")
 
 

@@ -87,7 +87,7 @@ def render(folders: Sequence[Path]) -> str:
             title=_title(groups),
             totals=_totals(entries),
             chapters=chapters,
-            own=[found for entry in entries if (found := own_data(entry.run, entry.full)) is not None],
+            own=[found for entry in entries if (found := own_data(entry.run, entry.label)) is not None],
             panels=plane.panels(entries),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
             table=table(groups),
