@@ -23,7 +23,7 @@ def test_classes(tmp_path: Path) -> None:
     net, config, _ = load_run(tmp_path / "run")
     found = outcome(net, config.task, "test")  # type: ignore[arg-type]
     assert found.truth is not None
-    cells = re.findall(r'<td(?: class=right)? style="--shade:(\d+)%">([\d,]+)</td>', page)
+    cells = re.findall(r'<td style="--shade: (\d+)%"(?: class="deep")?>([\d,]+)</td>', page)
     counts = np.zeros((3, 3), int)
     np.add.at(counts, (found.truth, found.classes), 1)
     assert [int(count) for _, count in cells] == counts.ravel().tolist()

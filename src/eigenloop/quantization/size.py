@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -28,12 +29,14 @@ class Part:
         numbers: how many there are, a complex one counting twice.
         bits: the width of each, 32 for floating point.
         steps: how many steps of a quantizer come with it.
+        added: whether floating point would not need it at all, as a table of tanh.
     """
 
     name: str
     numbers: int
     bits: int
     steps: int
+    added: bool = False
 
     @property
     def bytes(self) -> int:
@@ -43,14 +46,20 @@ class Part:
     @property
     def float_bytes(self) -> int:
         """In float32."""
-        return self.numbers * _FLOAT_BITS // 8
+        return 0 if self.added else self.numbers * _FLOAT_BITS // 8
 
 
 @dataclass(frozen=True)
 class SizeReport:
-    """The parts of a network; printed, a table."""
+    """The parts of a network; printed, a table.
+
+    Attributes:
+        parts: what is stored.
+        ram: what an integer network keeps in memory while it runs.
+    """
 
     parts: tuple[Part, ...]
+    ram: tuple[Part, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -62,16 +71,27 @@ class SizeReport:
         """All parts in float32."""
         return sum(part.float_bytes for part in self.parts)
 
+    @property
+    def ram_bytes(self) -> int:
+        """All that is kept in memory while an integer network runs."""
+        return sum(part.bytes for part in self.ram)
+
     def __str__(self) -> str:
-        """Return a line for every part and one for all."""
-        width = max((len(part.name) for part in self.parts), default=0)
+        """Return a line for every part and one for all; the same for memory."""
+        width = max((len(part.name) for part in (*self.parts, *self.ram)), default=0)
         lines = [f"{'':{width}}  {'numbers':>10}  {'bits':>5}  {'bytes':>10}  {'float32':>10}"]
         for part in self.parts:
             row = f"{part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}  {part.float_bytes:>10,}"
             lines.append(f"{part.name:{width}}  {row}")
         numbers = sum(part.numbers for part in self.parts)
         total = f"{numbers:>10,}  {'':>5}  {self.bytes:>10,}  {self.float_bytes:>10,}"
-        return "\n".join([*lines, f"{'all':{width}}  {total}  {self._compared()}".rstrip()])
+        lines.append(f"{'all':{width}}  {total}  {self._compared()}".rstrip())
+        if self.ram:
+            lines.append(f"in memory, {self.ram_bytes:,} bytes:")
+            lines += [
+                f"{part.name:{width}}  {part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}" for part in self.ram
+            ]
+        return "\n".join(lines)
 
     def _compared(self) -> str:
         """Say how much smaller than in float32 it is; nothing where that cannot be seen."""
@@ -81,11 +101,22 @@ class SizeReport:
         return f"{ratio:.1f} times smaller" if round(ratio, 1) > 1 else ""
 
 
-def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout_bits: int | None = None) -> SizeReport:
+class IntegerSizes(Protocol):
+    """A network of `eigenloop.deploy.integer`, which knows its own parts."""
+
+    def size_parts(self) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """Return what is stored and what is in memory."""
+        ...
+
+
+def size_report(
+    network: nn.Module | IntegerSizes, bits: int | Quantizer | None = None, readout_bits: int | None = None
+) -> SizeReport:
     """Count what a device needs to run a network: U and the dense W in k bits with a step each, all else in float32.
 
     Args:
-        network: an `eigenloop` layer or Model, or any module of torch (all in float32).
+        network: an `eigenloop` layer or Model, any module of torch (all in float32), or an integer network, all of
+            whose widths are decided.
         bits: count as if U and W had this width; as the network is quantized if left out.
         readout_bits: the same for the read-out.
 
@@ -102,6 +133,10 @@ def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout
     readout.bias            10     32          40          40
     all                 30,780              21,383     123,120  5.8 times smaller
     """
+    if not isinstance(network, nn.Module):
+        if bits is not None or readout_bits is not None:
+            raise ValueError("the widths of an integer network are decided: leave out bits= and readout_bits=")
+        return SizeReport(*network.size_parts())
     return SizeReport(tuple(_parts(network, bits, readout_bits)))
 
 

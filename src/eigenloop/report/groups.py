@@ -10,12 +10,11 @@ from typing import Any
 
 import yaml
 
+from eigenloop.charts import COLOURS
 from eigenloop.report import names
 from eigenloop.runs import Run
 from eigenloop.text.names import shortened
 
-#: How many colours the style sheet has; further runs get the same colours, dashed.
-COLOURS = 8
 #: The most letters that a label beside a curve has.
 SHORT = 24
 #: What a run on own data remembers of its file.
@@ -46,7 +45,7 @@ class Entry:
 
     @property
     def style(self) -> str:
-        """The classes of the style sheet that give it its colour."""
+        """The classes of the style sheet that give it its colour; beyond the last one the same again, dashed."""
         return f"c{self.colour % COLOURS}" + (" again" if self.colour >= COLOURS else "")
 
 

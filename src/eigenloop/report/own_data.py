@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
+from eigenloop import charts
 from eigenloop.errors import EigenloopError
 from eigenloop.report import own_drawing as drawing
 from eigenloop.runs import Run
@@ -49,7 +50,7 @@ class OwnData:
     size: str = ""
     part: str = ""
     measured: str = ""
-    confusion: Markup | None = None
+    confusion: charts.Matrix | None = None
     cards_title: str = ""
     cards: tuple[Card, ...] = ()
     problem: str | None = None
@@ -83,7 +84,7 @@ def own_data(run: Run, name: str) -> OwnData | None:
     title, cards = _cards(found, task)
     table = None
     if "confusion" in measures:
-        table = Markup(drawing.confusion(measures["confusion"], found.names))
+        table = charts.matrix(measures["confusion"], found.names, title="Confusion matrix")
     return OwnData(name, tuple(read), words, _PARTS[part], _measured(measures), table, title, tuple(cards))
 
 

@@ -1,4 +1,4 @@
-"""Drawings of answers on own sequences, as text: a confusion matrix (HTML), sequences and clouds of points (SVG).
+"""Drawings of answers on own sequences, as SVG: sequences, forecasts and clouds of points.
 
 They take plain numbers and know nothing of runs. Colours and letters come from the style sheet of the page; nothing is
 told apart by colour alone.
@@ -18,26 +18,6 @@ Floats = NDArray[np.float64]
 _MOST_POINTS = 240
 #: Points of a cloud beyond this are drawn at random.
 _MOST_DOTS = 1500
-
-
-def confusion(counts: Sequence[Sequence[int]], names: Sequence[str]) -> str:
-    """Return a table of how often each class (row) was taken for each (column), shaded by the share of its row.
-
-    The number is in every cell, and the diagonal has a border, so that it can be read without colour.
-    """
-    head = "".join(f'<th scope="col">{escape(name)}</th>' for name in names)
-    rows = []
-    for k, (name, row) in enumerate(zip(names, counts, strict=True)):
-        total = max(1, sum(row))
-        cells = "".join(
-            f'<td{" class=right" if j == k else ""} style="--shade:{round(100 * count / total)}%">{count:,}</td>'
-            for j, count in enumerate(row)
-        )
-        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
-    return (
-        '<table class="confusion"><caption>Rows are what it is, columns what it was taken for.</caption>'
-        f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-    )
 
 
 def sequence(
