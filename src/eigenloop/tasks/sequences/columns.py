@@ -156,6 +156,8 @@ def _no_number(path: Path, column: Any, name: str, row: Callable[[int], str]) ->
     number, text = next(((n, text) for n, text in entries if text and not _NUMBER.fullmatch(text)), (0, "text"))
     return DataError(
         path,
-        f"{text[:40]!r} in {row(number)}, column {name} is no number: mend it, leave it empty if it is missing, or "
-        "name the column's role or leave it out with ignore",
+        f"{text[:40]!r} in {row(number)}, column {name} is no number",
+        "mend it, leave it empty if it is missing, or name the column's role or leave it out with ignore",
+        f"mend it, leave it empty if it is missing, or say what the column is (--case {name}, --label {name}, "
+        f"--group {name}, --time {name}) or leave it out (--ignore {name})",
     )
