@@ -9,12 +9,12 @@ from typing import Any
 
 import yaml
 
+from eigenloop.charts import COLOURS
 from eigenloop.report import names
 from eigenloop.runs import Run
+from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.text.names import shortened
 
-#: How many colours the style sheet has; further runs get the same colours, dashed.
-COLOURS = 8
 #: The most letters that a label beside a curve has.
 SHORT = 24
 
@@ -43,7 +43,7 @@ class Entry:
 
     @property
     def style(self) -> str:
-        """The classes of the style sheet that give it its colour."""
+        """The classes of the style sheet that give it its colour; beyond the last one the same again, dashed."""
         return f"c{self.colour % COLOURS}" + (" again" if self.colour >= COLOURS else "")
 
 
@@ -99,7 +99,7 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
 
 def _task(run: Run) -> dict[str, Any]:
     """Return what a task is, without where its files are."""
-    return {key: value for key, value in run.section("task").items() if key != "data_dir"}
+    return settings_without({Effect.PLACE}, {"task": run.section("task")})["task"]
 
 
 def _group(title: str, entries: Sequence[Entry]) -> Group:
