@@ -34,27 +34,27 @@ def run_training(
     from eigenloop.training.settings.keys import set_value
     from eigenloop.training.sizing import largest_hidden_size
 
-    collected = _collected(given, config, resume, out)
+    chosen = collected(given, config, resume, out)
     if bits is not None:
-        collected.setdefault("model", {})["bits"] = width(bits)
+        chosen.setdefault("model", {})["bits"] = width(bits)
     for assignment in assignments or ():
-        set_value(collected, assignment)
+        set_value(chosen, assignment)
     with closing(display_for(json)) as display:
         if max_bytes is not None:
-            if resume or collected.get("model", {}).get("hidden_size") is not None:
+            if resume or chosen.get("model", {}).get("hidden_size") is not None:
                 raise ConfigError("--max-bytes chooses the hidden size: leave out --hidden-size and --resume")
-            size = largest_hidden_size(make_config(collected), max_bytes)
-            collected.setdefault("model", {})["hidden_size"] = size
+            size = largest_hidden_size(make_config(chosen), max_bytes)
+            chosen.setdefault("model", {})["hidden_size"] = size
             display.notice(f"{size} units fit into {max_bytes:,} bytes")
         if resume and out is not None:
-            summary = resume_run(out, collected, display)
+            summary = resume_run(out, chosen, display)
         else:
-            summary = train_run(make_config(collected), out, display)
+            summary = train_run(make_config(chosen), out, display)
     if summary["status"] == "stopped":
         raise typer.Exit(130)
 
 
-def _collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
+def collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
     """Put a file and the options together, options last; a run that goes on has its own configuration."""
     from eigenloop.training import read_settings
     from eigenloop.training.settings.merging import merged

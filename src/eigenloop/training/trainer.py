@@ -240,7 +240,9 @@ class Trainer:
         value, best = found[self.task.metric], self.progress.best
         sign = 1 if self.task.higher_is_better else -1
         improved = best is None or sign * (value - best[self.task.metric]) > 0
-        if improved:
+        # A few cases are soon all right: of networks with the same accuracy the one with the smaller loss is kept.
+        equal = best is not None and value == best[self.task.metric] and found["loss"] < best["loss"]
+        if improved or equal:
             self.progress.best = {"step": self.progress.step, **found}
         if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
             self.progress.misses = 0 if improved else self.progress.misses + 1

@@ -87,10 +87,10 @@ def defaults_for(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) 
 def _source(task: str, model: str, row: DefaultRow | None, pair: Mapping[str, Any] | None) -> str | None:
     if row is not None:
         return f"settings of {row.place}" + ("" if row.variant[0] == task else f", which is on {row.variant[0]}")
-    if pair is not None:
-        return f"settings of {pair['source']}"
     if task == "sequences":
         return None
+    if pair is not None:
+        return f"settings of {pair['source']}"
     return f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
 
 
