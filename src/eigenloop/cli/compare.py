@@ -73,7 +73,7 @@ def compare(
     """
     from eigenloop import trials
     from eigenloop.runs import atomic
-    from eigenloop.training.keys import set_value
+    from eigenloop.training.settings.keys import set_value
 
     given: Settings = {
         "task": {

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from eigenloop.errors import ConfigError
 from eigenloop.quantization import size_report
 from eigenloop.readout import Model
-from eigenloop.training.config import Config
 from eigenloop.training.network import build_network
+from eigenloop.training.settings.config import Config
 from eigenloop.training.summary import count_parameters
 
 #: No network for a device is larger.

@@ -12,8 +12,8 @@ from typing import Any
 from eigenloop.errors import ConfigError
 from eigenloop.quantization import size_report
 from eigenloop.tasks import Sequences
-from eigenloop.training.config import Config, make_config
 from eigenloop.training.network import build_network
+from eigenloop.training.settings.config import Config, make_config
 from eigenloop.training.sizing import hidden_size_of_parameters, largest_hidden_size
 from eigenloop.training.summary import count_parameters
 
