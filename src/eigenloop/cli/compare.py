@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json as json_text
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -113,7 +114,7 @@ def compare(
     try:
         good = trials.run(everything, folder, watcher, jobs=(os.cpu_count() or 1) if jobs is None else jobs)
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on")
+        print("interrupted; the same command goes on", file=sys.stderr)
         raise typer.Exit(130) from None
     finally:
         table = trials.tabulated(plan, folder)
