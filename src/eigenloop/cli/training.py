@@ -31,7 +31,7 @@ def run_training(
     from eigenloop.training import make_config
     from eigenloop.training import resume as resume_run
     from eigenloop.training import train as train_run
-    from eigenloop.training.keys import set_value
+    from eigenloop.training.settings.keys import set_value
     from eigenloop.training.sizing import largest_hidden_size
 
     collected = _collected(given, config, resume, out)
@@ -57,6 +57,7 @@ def run_training(
 def _collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
     """Put a file and the options together, options last; a run that goes on has its own configuration."""
     from eigenloop.training import read_settings
+    from eigenloop.training.settings.merging import merged
 
     if resume and out is None:
         raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
@@ -69,14 +70,8 @@ def _collected(given: Settings, config: Path | None, resume: bool, out: Path | N
         collected = {
             section: {"name": (stored.get(section) or {}).get("name")} for section in ("task", "model", "optimizer")
         }
-    for section, values in given.items():
-        chosen = {key: value for key, value in values.items() if value is not None}
-        if chosen:
-            before = collected.get(section) or {}
-            if not isinstance(before, dict):
-                raise ConfigError(f"section {section} of {config} is a mapping of settings, got {before!r}")
-            for one, other in (("steps", "epochs"), ("epochs", "steps")):
-                if one in chosen and other not in chosen:
-                    before = {key: value for key, value in before.items() if key != other}
-            collected[section] = {**before, **chosen}
-    return collected
+    for section, values in collected.items():
+        if values is not None and not isinstance(values, dict):
+            raise ConfigError(f"section {section} of {config} is a mapping of settings, got {values!r}")
+    chosen = {section: {k: v for k, v in values.items() if v is not None} for section, values in given.items()}
+    return merged({section: values or {} for section, values in collected.items()}, chosen)

@@ -20,8 +20,8 @@ from eigenloop.numerics import revised_since
 from eigenloop.runs import MetricLine, RunFolder, atomic, read_metrics
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, resume, train
-from eigenloop.training.config import reads_files, with_data_dir
 from eigenloop.training.runs import can_go_on, numerics_of_run, stored_config
+from eigenloop.training.settings.config import reads_files, with_data_dir
 from eigenloop.training.signals import Interruption
 
 #: How long a training that is asked to stop may take to save itself.

@@ -12,6 +12,7 @@ import yaml
 from eigenloop.charts import COLOURS
 from eigenloop.report import names
 from eigenloop.runs import Run
+from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.text.names import shortened
 
 #: The most letters that a label beside a curve has.
@@ -98,7 +99,7 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
 
 def _task(run: Run) -> dict[str, Any]:
     """Return what a task is, without where its files are."""
-    return {key: value for key, value in run.section("task").items() if key != "data_dir"}
+    return settings_without({Effect.PLACE}, {"task": run.section("task")})["task"]
 
 
 def _group(title: str, entries: Sequence[Entry]) -> Group:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from eigenloop.errors import ConfigError, DivergedError, RunError
 from eigenloop.runs import read_settings
 from eigenloop.training.answers import outcome, predict
-from eigenloop.training.config import Config, make_config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.runs import load_run, resume, train
+from eigenloop.training.settings.config import Config, make_config
 
 __all__ = [
     "Config",

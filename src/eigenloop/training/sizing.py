@@ -6,8 +6,8 @@ import dataclasses
 
 from eigenloop.errors import ConfigError
 from eigenloop.quantization import size_report
-from eigenloop.training.config import Config
 from eigenloop.training.network import build_network
+from eigenloop.training.settings.config import Config
 
 #: No network for a device is larger.
 _LARGEST = 4096

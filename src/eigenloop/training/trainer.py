@@ -17,7 +17,6 @@ from eigenloop.runs.checkpoints import DamagedError
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, endings
-from eigenloop.training.config import Config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.network import build_network, take_scalings_
@@ -25,10 +24,10 @@ from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
-from eigenloop.training.published import is_published
 from eigenloop.training.reporter import Beginning, Reporter
 from eigenloop.training.saving import Saver
 from eigenloop.training.schedule import Schedule, scale_rates
+from eigenloop.training.settings.config import Config
 from eigenloop.training.signals import Interruption
 from eigenloop.training.spectra import largest_defect, smallest_ratio, spectra
 from eigenloop.training.summary import count_parameters, describe, summarise
@@ -241,7 +240,9 @@ class Trainer:
         value, best = found[self.task.metric], self.progress.best
         sign = 1 if self.task.higher_is_better else -1
         improved = best is None or sign * (value - best[self.task.metric]) > 0
-        if improved:
+        # A few cases are soon all right: of networks with the same accuracy the one with the smaller loss is kept.
+        equal = best is not None and value == best[self.task.metric] and found["loss"] < best["loss"]
+        if improved or equal:
             self.progress.best = {"step": self.progress.step, **found}
         if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
             self.progress.misses = 0 if improved else self.progress.misses + 1
@@ -283,12 +284,8 @@ class Trainer:
                 **self._rates(),
             )
         )
-        task, model = self.task.name, self.config.network.name
-        own = task == "sequences"  # whose defaults are ours
-        if self.progress.step == 0 and not own and not is_published(task, model):
-            self.reporter.notice(
-                f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
-            )
+        if self.progress.step == 0 and self.config.source is not None:
+            self.reporter.notice(self.config.source)
 
     def _finish(self, status: str, reason: str) -> dict[str, Any]:
         if status != "stopped" and self.progress.evaluated != self.progress.step:
