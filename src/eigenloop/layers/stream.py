@@ -91,7 +91,7 @@ class Stream:
         """
         if x.shape != self._shape:
             raise RuntimeError(f"a step of this stream takes an input of shape {self._shape}, got {tuple(x.shape)}")
-        self._x[0].copy_(self._model.embedded(x) if self._embeds else x)
+        self._x[0].copy_(self._layer._rounded_input(self._model.embedded(x) if self._embeds else x))
         if self._calls:
             for call in self._calls:
                 call()
