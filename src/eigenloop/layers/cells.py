@@ -176,6 +176,16 @@ class Cells(RoundedState):
         super().round_state_(quantizer)
         self._held = None
 
+    def carried_sizes(self) -> dict[str, int]:
+        """Return how many numbers each cell carries from step to step, a complex one counting twice, by name."""
+        parts = 2 if self.state_dtype.is_complex else 1
+        names = {"h0": "state", "c0": "cell"}
+        return {
+            names[name] + cell: parts * self.hidden_sizes[layer]
+            for layer, _, cell in self._cells()
+            for name in self.CARRIED
+        }
+
     def flatten_parameters(self) -> None:
         """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
 

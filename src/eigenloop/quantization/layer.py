@@ -32,6 +32,10 @@ class QuantizableLayer(nn.Module):
         """Round input, state and gates in this way from now on, with the ranges that it starts with."""
 
     @abstractmethod
+    def carried_sizes(self) -> dict[str, int]:
+        """Return how many numbers each cell carries from step to step, a complex one counting twice, by name."""
+
+    @abstractmethod
     def _matrices(self) -> Iterable[nn.Module]:
         """Return the outermost matrices: those that the recurrence multiplies with."""
 

@@ -15,6 +15,8 @@ from eigenloop.quantization.quantizer import checked_bits
 
 #: A float32, and so a step of the quantizer.
 _FLOAT_BITS = 32
+#: Ranges of rounded states, which some layers train.
+_RANGES = ("input_range", "state_range", "cell_range")
 
 
 @dataclass(frozen=True)
@@ -46,9 +48,20 @@ class Part:
 
 @dataclass(frozen=True)
 class SizeReport:
-    """The parts of a network; printed, a table."""
+    """The parts of a network; printed, a table.
+
+    Attributes:
+        parts: what is stored.
+        states: what is carried from step to step for one sequence, in RAM; printed where it is in few bits.
+    """
 
     parts: tuple[Part, ...]
+    states: tuple[Part, ...] = ()
+
+    @property
+    def ram_bytes(self) -> int:
+        """What is carried from step to step, in its width."""
+        return sum(part.bytes for part in self.states)
 
     @property
     def bytes(self) -> int:
@@ -69,7 +82,13 @@ class SizeReport:
             lines.append(f"{part.name:{width}}  {row}")
         numbers = sum(part.numbers for part in self.parts)
         total = f"{numbers:>10,}  {'':>5}  {self.bytes:>10,}  {self.float_bytes:>10,}"
-        return "\n".join([*lines, f"{'all':{width}}  {total}  {self._compared()}".rstrip()])
+        lines.append(f"{'all':{width}}  {total}  {self._compared()}".rstrip())
+        if any(part.bits < _FLOAT_BITS for part in self.states):
+            lines.append("in RAM:")
+            for part in self.states:
+                row = f"{part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}  {part.float_bytes:>10,}"
+                lines.append(f"{part.name:{width}}  {row}")
+        return "\n".join(lines)
 
     def _compared(self) -> str:
         """Say how much smaller than in float32 it is; nothing where that cannot be seen."""
@@ -100,7 +119,16 @@ def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout
     readout.bias            10     32          40          40
     all                 30,780              21,383     123,120  5.8 times smaller
     """
-    return SizeReport(tuple(_parts(network, bits, readout_bits)))
+    return SizeReport(tuple(_parts(network, bits, readout_bits)), tuple(_states(network)))
+
+
+def _states(network: nn.Module) -> Iterator[Part]:
+    """Count what the cells of a network carry: a state each, and an LSTM's cell."""
+    for name, module in network.named_modules():
+        if isinstance(module, QuantizableLayer):
+            bits = _FLOAT_BITS if module.state_quantizer is None else module.state_quantizer.bits
+            for carried, numbers in module.carried_sizes().items():
+                yield Part(f"{name}.{carried}" if name else carried, numbers, bits, 0)
 
 
 def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int | None) -> Iterator[Part]:
@@ -125,6 +153,8 @@ def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
     cells = {name: gates_of(child) for name, child in layer.named_children()}
     for name, parameter in layer.named_parameters(recurse=False):
+        if name.split("_l")[0] in _RANGES:
+            continue  # a device has it in its multipliers
         if name.startswith("weight_ih"):
             gates = len(cells[name.replace("weight_ih", "recurrent")])
             yield _part(prefix + name, parameter, width, len(parameter) if per_row else gates)

@@ -24,7 +24,7 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_gated import fused_gated
 from eigenloop.recurrence.renamed import takes_projected
-from eigenloop.recurrence.rounding import Rounding, gate_to_grid, inside, slope_of_step, to_grid
+from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -74,9 +74,9 @@ def gated(
         candidates = torch.cat((bias.new_zeros(2 * len(bias)), bias))
         all_gates = None if input_bias is None else _for_three_gates(input_bias, h0.shape[-1])
         input_bias, bias = candidates if all_gates is None else all_gates + candidates, None
-    if kernel.serves(W, candidate) and rounding is None:
+    if kernel.serves(W, candidate):
         tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
-        return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
+        return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope, rounding)
     if input_bias is not None:
         input_bias = _for_three_gates(input_bias, h0.shape[-1])
     p = multiplied(x, input_weight, input_bias)
@@ -118,18 +118,18 @@ def _forward(
         gates = torch.addmm(p_gates, h, gates_Wt).sigmoid_()
         r, u = (gates if step is None else gate_to_grid(gates, bits)).chunk(2, dim=-1)
         if reset == "before":
-            c = torch.addmm(p_c, _on_grid(r * h, step, bits), candidate_Wt)
+            c = torch.addmm(p_c, _on_grid(r * h, step, bits, gate_margin(bits)), candidate_Wt)
         else:
             c = p_c + r * _with_bias(h @ candidate_Wt, recurrent_bias)
         c = _on_grid(apply_(c, bias, negative_slope), step, bits)
-        new = _on_grid(_mixed(h, u, c, update), step, bits)
+        new = _on_grid(_mixed(h, u, c, update), step, bits, gate_margin(bits))
         h = new if valid is None else torch.where(valid[t], new, h)
         out[t] = new if valid is None else torch.where(valid[t], new, 0)
     return out, h.clone(memory_format=torch.contiguous_format)
 
 
-def _on_grid(value: Tensor, step: Tensor | None, bits: int) -> Tensor:
-    return value if step is None else to_grid(value, step, bits)
+def _on_grid(value: Tensor, step: Tensor | None, bits: int, margin: float = 0.0) -> Tensor:
+    return value if step is None else to_grid(value, step, bits, margin)
 
 
 def _mixed(h: Tensor, u: Tensor, c: Tensor, update: str) -> Tensor:
@@ -181,7 +181,7 @@ def _backward(
     raw_r, raw_u = gates.chunk(2, dim=-1)
     r, u = (gates if step is None else gate_to_grid(gates, bits)).chunk(2, dim=-1)
     raw_q = r * h if before else _with_bias(h @ candidate_W.mT, recurrent_bias)
-    q = _on_grid(raw_q, step, bits) if before else raw_q
+    q = _on_grid(raw_q, step, bits, gate_margin(bits)) if before else raw_q
     raw_c = projected[..., 2 * n :] + (q @ candidate_W.mT if before else r * q)
     raw_c = activation.apply_(raw_c, bias, negative_slope)
     c = _on_grid(raw_c, step, bits)
@@ -197,8 +197,10 @@ def _backward(
     if step is not None:
         # A state is a mean of two that lie in the range, and r * h is no larger than h: only the candidate is cut off.
         to_candidate = to_candidate * inside(raw_c, step, bits)
-        to_step = slope_of_step(_mixed(h, u, c, update), step, bits) + written * slope_of_step(raw_c, step, bits)
-        through_to_step = slope_of_step(raw_q, step, bits)
+        margin = gate_margin(bits)
+        to_step = slope_of_step(_mixed(h, u, c, update), step, bits, margin)
+        to_step = to_step + written * slope_of_step(raw_c, step, bits)
+        through_to_step = slope_of_step(raw_q, step, bits, margin)
 
     grad_projected = torch.zeros_like(projected, memory_format=torch.contiguous_format)
     if grad_out is not None and valid is not None:

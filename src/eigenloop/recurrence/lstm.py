@@ -24,7 +24,7 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_lstm import fused_lstm
 from eigenloop.recurrence.renamed import takes_projected
-from eigenloop.recurrence.rounding import Rounding, gate_to_grid, inside, slope_of_step, to_grid, unit_step
+from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid, unit_step
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -64,8 +64,8 @@ def lstm(
         The states (T, B, n), zero at padded steps, the final state (B, n) and the final cell (B, n).
     """
     cell = _checked(cell, bias)
-    if kernel.serves(W, cell) and rounding is None:
-        return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
+    if kernel.serves(W, cell):
+        return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse, rounding)
     bits, step = (0, None) if rounding is None else rounding
     p = multiplied(x, input_weight, input_bias)
     out, h_n, c_n, _ = _lstm(p, W, bias, h0, c0, lengths, cell, reverse, step, bits)
@@ -125,7 +125,7 @@ def _forward(
             i, f, g, o = _rounded_gates(i, f, g, o, cell, step, bits)
         new_c = f * c + i * g
         if step is not None:
-            new_c = to_grid(new_c, step, bits)
+            new_c = to_grid(new_c, step, bits, gate_margin(bits))
         new_h = o * new_c.tanh()
         if step is not None:
             new_h = to_grid(new_h, unit_step(bits), bits)
@@ -198,10 +198,10 @@ def _backward(
     grad_step = out.new_zeros(0 if step is None else ())
     if step is not None:
         unrounded = f * c + i * g
-        passes = inside(unrounded, step, bits)
+        passes = inside(unrounded, step, bits, gate_margin(bits))
         to_candidate = to_candidate * inside(raw_g, _candidate_step(cell, step, bits), bits)
         to_output, to_cell = (each * inside(o * squashed, unit_step(bits), bits) for each in (to_output, to_cell))
-        to_step = slope_of_step(unrounded, step, bits)
+        to_step = slope_of_step(unrounded, step, bits, gate_margin(bits))
         if cell != "tanh":
             to_step = to_step + passes * i * slope_of_step(raw_g, step, bits)
 

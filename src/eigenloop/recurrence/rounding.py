@@ -2,10 +2,14 @@
 
     q(v) = s k,  k = clamp(round(v / s), -2^(b-1), 2^(b-1) - 1)
 
-round is to the nearest whole number, ties away from zero, as whole-number arithmetic in C does most easily. v / s is
-computed as v times 1 / s, with 1 / s rounded once. A gate lies in [0, 1] and has the codes 0 .. 2^(b-1) with the step
-2^-(b-1): it can be 0 and 1, and 1 - u is exact. tanh lies in [-1, 1] and has the same step, so that 1 itself becomes
-1 - 2^-(b-1).
+round is to the nearest whole number, halves up, floor(v / s + 1/2): in whole numbers one addition and one shift. v / s
+is computed as v times 1 / s, with 1 / s rounded once. A gate lies in [0, 1] and has the codes 0 .. 2^(b-1) with the
+step 2^-(b-1): it can be 0 and 1, and 1 - u is exact. tanh lies in [-1, 1] and has the same step, so that 1 itself
+becomes 1 - 2^-(b-1).
+
+What a gate is multiplied with, r h or u h + (1 - u) c, lies on a grid 2^(b-1) times as fine, so that halves are common,
+and the roundings of floating point would decide about them. There a quarter of such a fine step is added first: q is
+floor(v / s + 1/2 + 2^-(b+1)), which is the same in exact arithmetic.
 
 Backward, q is the identity where its clamp does nothing and a constant elsewhere (straight through). The step gets the
 gradient of LSQ (Esser et al. 2020, eq. 3): dq/ds = k - v / s where the clamp does nothing, k elsewhere.
@@ -56,13 +60,13 @@ def unit_step(bits: int) -> float:
 
 
 def nearest(v: Tensor) -> Tensor:
-    """Round to the nearest whole number, ties away from zero.
+    """Round to the nearest whole number, halves up.
 
     >>> nearest(torch.tensor([0.5, -0.5, 1.5, 2.4]))
-    tensor([ 1., -1.,  2.,  2.])
+    tensor([1., 0., 2., 2.])
     """
-    whole = v.trunc()
-    return torch.where((v - whole).abs() >= 0.5, whole + v.sgn(), whole)
+    whole = v.floor()
+    return torch.where(v - whole >= 0.5, whole + 1, whole)  # v + 1/2 would be rounded before floor sees it
 
 
 def scaled(value: Tensor, step: Tensor | float) -> Tensor:
@@ -70,9 +74,14 @@ def scaled(value: Tensor, step: Tensor | float) -> Tensor:
     return value * (step.reciprocal() if isinstance(step, Tensor) else 1 / step)
 
 
-def to_grid(value: Tensor, step: Tensor | float, bits: int) -> Tensor:
+def gate_margin(bits: int) -> float:
+    """Return what is added to v / s of a product with gates before it is rounded."""
+    return 2.0 ** -(bits + 1)
+
+
+def to_grid(value: Tensor, step: Tensor | float, bits: int, margin: float = 0.0) -> Tensor:
     """Return q(v)."""
-    return nearest(scaled(value, step)).clamp(*ends(bits)) * step
+    return nearest(scaled(value, step) + margin).clamp(*ends(bits)) * step
 
 
 def gate_to_grid(gate: Tensor, bits: int) -> Tensor:
@@ -80,18 +89,18 @@ def gate_to_grid(gate: Tensor, bits: int) -> Tensor:
     return nearest(scaled(gate, unit_step(bits))) * unit_step(bits)
 
 
-def inside(value: Tensor, step: Tensor | float, bits: int) -> Tensor:
+def inside(value: Tensor, step: Tensor | float, bits: int, margin: float = 0.0) -> Tensor:
     """Tell where the clamp does nothing."""
     low, high = ends(bits)
-    code = nearest(scaled(value, step))
+    code = nearest(scaled(value, step) + margin)
     return (code >= low) & (code <= high)
 
 
-def slope_of_step(value: Tensor, step: Tensor | float, bits: int) -> Tensor:
+def slope_of_step(value: Tensor, step: Tensor | float, bits: int, margin: float = 0.0) -> Tensor:
     """Return dq/ds."""
     v = scaled(value, step)
-    code = nearest(v).clamp(*ends(bits))
-    return torch.where(inside(value, step, bits), code - v, code)
+    code = nearest(v + margin).clamp(*ends(bits))
+    return torch.where(inside(value, step, bits, margin), code - v, code)
 
 
 Derivative = Callable[[Tensor, float], Tensor]
@@ -100,7 +109,8 @@ Derivative = Callable[[Tensor, float], Tensor]
 def state_to_grid(value: Tensor, step: Tensor, bits: int, derivative: Derivative, slope: float) -> Tensor:
     """Return q(f(z)) with f'(z) in the sign of its zeros: Note [The sign of a zero]."""
     rounded = to_grid(value, step, bits)
-    as_zero = derivative(value, slope) == derivative(torch.zeros_like(value), slope)
+    at_zero, above = (derivative(value.new_tensor(v), slope) for v in (0.0, torch.finfo(value.dtype).tiny))
+    as_zero = (derivative(value, slope) == at_zero) & (at_zero != above)
     zeros = torch.where(as_zero, value.new_tensor(-0.0), value.new_tensor(0.0))
     return torch.where(rounded == 0, zeros, rounded)
 
@@ -147,7 +157,7 @@ def rounded(value: Tensor, step: Tensor, bits: int) -> Tensor:
     """Return q(v), differentiable in v and s; for what a recurrence begins with.
 
     >>> rounded(torch.tensor([0.3, -0.75, 900.0]), torch.tensor(0.5), 8)
-    tensor([ 0.5000, -1.0000, 63.5000])
+    tensor([ 0.5000, -0.5000, 63.5000])
     """
     found: Tensor = _Rounded.apply(value, step, bits)
     return found

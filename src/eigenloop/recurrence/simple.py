@@ -70,11 +70,11 @@ def simple(
         input_bias, bias = bias if input_bias is None else input_bias + bias, None
     if rounding is not None and W.is_complex():
         raise ValueError("rounding is for real states, and this W is complex")
-    if kernel.serves(W, activation) and rounding is None:
+    if kernel.serves(W, activation):
         tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
         if W.is_complex():
             return fused_complex(*tensors, activation, reverse)
-        return fused_simple(*tensors, activation, reverse, negative_slope)
+        return fused_simple(*tensors, activation, reverse, negative_slope, rounding)
     p = multiplied(x, input_weight, input_bias)
     bits, step = (0, None) if rounding is None else rounding
     out, h_n = _simple(p, W, bias, h0, lengths, activation, reverse, negative_slope, step, bits)

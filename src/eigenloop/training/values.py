@@ -13,7 +13,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from eigenloop.errors import ConfigError
-from eigenloop.quantization import Quantizer
+from eigenloop.quantization import Quantizer, StateQuantizer
 
 #: Larger rates overflow float32 before they are used.
 _LARGEST_RATE = 1e30
@@ -45,7 +45,7 @@ def _allows_truth(kind: Any) -> bool:
 
 def plain(hint: Any) -> Any:
     """Return an annotation without what a file cannot hold: a start and a matrix are names there, bits are a number."""
-    objects = (torch.Tensor, Quantizer)
+    objects = (torch.Tensor, Quantizer, StateQuantizer)
     given = typing.get_args(hint)
     parts = [part for part in given if part not in objects and typing.get_origin(part) is not Callable]
     return functools.reduce(operator.or_, parts) if len(parts) < len(given) else hint
