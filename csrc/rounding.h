@@ -93,19 +93,20 @@ TARGET static void FN(activate_to_grid)(FN(grid) grid, int64_t activation, REAL 
                                         const REAL *restrict z, const REAL *threshold, REAL *restrict state,
                                         REAL *restrict slopes) {
     const REAL *b = activation == EL_MODRELU ? threshold : z;
-#define STATE_ON_GRID                                                                    \
-    const REAL value = FN(apply)(ACTIVATION, slope, z[j], b[j]), v = value * grid.inverse; \
-    const REAL k = FN(clamped)(grid, FN(code)(grid, v));                                  \
-    const REAL zero = FN(shut)(ACTIVATION, value) ? -(REAL)0 : (REAL)0;                   \
-    state[j] = k == 0 ? zero : k * grid.step
-    if (slopes)
-        FOR_ACTIVATION(activation, IN_VECTORS(n, {
-                           STATE_ON_GRID;
-                           slopes[j] = k > grid.low && k < grid.high ? k - v : k;
-                       }))
-    else
-        FOR_ACTIVATION(activation, IN_VECTORS(n, { STATE_ON_GRID; }))
-#undef STATE_ON_GRID
+    FOR_ACTIVATION(activation, IN_VECTORS(n, {
+                       const REAL value = FN(apply)(ACTIVATION, slope, z[j], b[j]);
+                       const REAL k = FN(clamped)(grid, FN(code)(grid, value * grid.inverse));
+                       const REAL zero = FN(shut)(ACTIVATION, value) ? -(REAL)0 : (REAL)0;
+                       state[j] = k == 0 ? zero : k * grid.step;
+                   }));
+    if (!slopes) return;
+    /* A loop of its own: with two results in one the compiler makes no vectors. */
+    FOR_ACTIVATION(activation, IN_VECTORS(n, {
+                       const REAL v = FN(apply)(ACTIVATION, slope, z[j], b[j]) * grid.inverse;
+                       const REAL k = FN(clamped)(grid, FN(code)(grid, v));
+                       const int end = (k <= grid.low) | (k >= grid.high);
+                       slopes[j] = end ? k : k - v;
+                   }));
 }
 
 TARGET static inline int FN(sign_bit)(REAL x) {

@@ -70,7 +70,7 @@ class RoundedState(QuantizableLayer):
         for number, direction, cell in self._cells():
             step = self._carried_step(cell, number)
             if (number, direction) == (layer, reverse) and step is not None:
-                return step
+                return step.detach()
         raise ValueError("this layer does not round its state, or has no such cell")
 
     def _rounds(self) -> StateQuantizer | None:
