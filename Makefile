@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench bench-building reproduce-smoke results clean
+.PHONY: demo test quick check bench bench-building reproduce-smoke results sdist clean
 
 ## demo: a scoRNN learns to remember for 1,000 steps, an LSTM gets the same time, and both become demo/report.html
 demo: $(VENV)/ready
@@ -39,6 +39,11 @@ reproduce-smoke: $(VENV)/ready
 ## results: RESULTS.md and docs/results.html from results/
 results: $(VENV)/ready
 	$(BIN)/eigenloop report --published
+
+## sdist: the sources as an archive in dist/
+sdist: $(VENV)/ready
+	mkdir -p dist
+	$(BIN)/python -c "from setuptools import build_meta; print(build_meta.build_sdist('dist'))"
 
 $(VENV)/ready: pyproject.toml setup.py constraints.txt $(wildcard csrc/*.c csrc/*.h)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

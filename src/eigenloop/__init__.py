@@ -15,7 +15,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eigenloop import initializers, matrices, models, optim, quantization, recurrence, registry, tasks
+    from eigenloop import (
+        deploy,
+        initializers,
+        matrices,
+        models,
+        optim,
+        quantization,
+        recurrence,
+        registry,
+        tasks,
+        training,
+    )
     from eigenloop.layers import GRU, LSTM, RNN, Stream
     from eigenloop.matrices import cached
     from eigenloop.models import Model, build
@@ -29,6 +40,7 @@ __all__ = [
     "__version__",
     "build",
     "cached",
+    "deploy",
     "initializers",
     "matrices",
     "models",
@@ -37,6 +49,7 @@ __all__ = [
     "recurrence",
     "registry",
     "tasks",
+    "training",
 ]
 
 __version__ = "0.1.0"

@@ -10,6 +10,7 @@ from eigenloop import registry
 from eigenloop.layers import GRU, LSTM, RNN
 from eigenloop.readout import Model
 from eigenloop.recipes import RECIPES, Size
+from eigenloop.recipes.own_matrix import without_effect
 
 __all__ = ["NAMES", "Model", "build"]
 
@@ -22,7 +23,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
 
     Besides the options of each model, every layer option of `RNN`, `GRU` or `LSTM` is accepted (``num_layers``,
     ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws. ``recurrent=`` gives
-    the model another matrix than its own, whose options then have no effect.
+    the model another matrix than its own; the options of its own, which would have no effect, are refused then.
 
     | name | model | own options |
     |---|---|---|
@@ -55,6 +56,12 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     if unknown:
         raise TypeError(
             f"{name} has no option {', '.join(map(repr, unknown))}: its options are {', '.join(dict.fromkeys(valid))}"
+        )
+    useless = without_effect(recipe, options)
+    if useless:
+        raise ValueError(
+            f"recurrent= takes the place of the own matrix of {name}, whose options have no effect then: leave out "
+            f"{', '.join(useless)}, or give the other matrix options with recurrent=functools.partial(...)"
         )
     made: RNN | GRU | LSTM = recipe(input_size, hidden_size, **options)
     return made

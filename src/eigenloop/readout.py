@@ -6,17 +6,19 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
+from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
 from eigenloop import dtypes
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
-from eigenloop.quantization import quantize
+from eigenloop.pooling import checked_pool, pooled
 from eigenloop.quantization.quantizer import checked_bits
+from eigenloop.quantization.readout import QuantizableReadout
+from eigenloop.scaling import Scaling
 
 
-class Model(nn.Module):
+class Model(QuantizableReadout):
     """y_t = V h_t + c over a recurrent layer; optionally tokens in, optionally the last state only.
 
     Args:
@@ -25,7 +27,8 @@ class Model(nn.Module):
         embedding: number of tokens; the input is then integers and each token a trained vector of `input_size`.
         tied: read out with the embedding's vectors (needs `embedding` = `output_size`, and as many outputs of the
             last layer as `input_size`).
-        last: read only the final state of the last layer, (B, output_size).
+        last: read only the final state of the last layer, (B, output_size); the same as ``pool="last"``.
+        pool: read once for a sequence: its ``"last"`` state, or the ``"mean"`` or ``"max"`` of its states over time.
         embedding_dropout: probability with which a token's vector is left out for a whole batch, in training.
         input_dropout: probability of dropping a feature of the input, the same at all steps of a sequence.
         output_dropout: the same for the features that are read.
@@ -33,6 +36,8 @@ class Model(nn.Module):
             out, what the model's paper reads.
         readout_bits: quantize V to so many bits, 2 to 16, trained straight through; QORNN leaves it in floating point.
             Tied vectors are then quantized where they are looked up too.
+        scale_inputs: carry mean and scale of every input feature (`Scaling`), so that inputs come as measured.
+        scale_outputs: the same for the outputs, which are then in the units of the targets.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.build("scornn", 10, 32), output_size=9)
@@ -54,6 +59,9 @@ class Model(nn.Module):
         output_dropout: float = 0.0,
         complex_readout: str | None = None,
         readout_bits: int | None = None,
+        pool: str | None = None,
+        scale_inputs: bool = False,
+        scale_outputs: bool = False,
     ) -> None:
         super().__init__()
         self.readout_bits = None if readout_bits is None else checked_bits(readout_bits)
@@ -73,7 +81,9 @@ class Model(nn.Module):
             )
         state_dtype, device = rnn.state_dtype, rnn.device
         real = dtypes.real(state_dtype)
-        self.rnn, self.last = rnn, last
+        if last and pool not in (None, "last"):
+            raise ValueError(f"last=True and pool={pool!r} exclude each other: give one of them")
+        self.rnn, self.pool = rnn, checked_pool("last" if last else pool)
         self.complex_readout = complex_readout or getattr(rnn, "complex_readout", "real")
         features = (
             rnn.hidden_sizes[-1]
@@ -89,6 +99,16 @@ class Model(nn.Module):
         self.readout = nn.Linear(features, output_size, device=device, dtype=real)
         if tied:
             self._tie(features, output_size)
+        if scale_inputs and embedding is not None:
+            raise ValueError("scale_inputs is for measured values, and tokens have none: leave it out")
+        # Modules without scaling have no keys for it, so that earlier state_dicts load.
+        self.input_scaling = Scaling(rnn.input_size, device=device, dtype=real) if scale_inputs else None
+        self.output_scaling = Scaling(output_size, device=device, dtype=real) if scale_outputs else None
+
+    @property
+    def last(self) -> bool:
+        """Whether only the last state is read."""
+        return self.pool == "last"
 
     def _tie(self, features: int, output_size: int) -> None:
         if self.embedding is None or self.embedding.num_embeddings != output_size:
@@ -106,30 +126,31 @@ class Model(nn.Module):
         self, input: Tensor | PackedSequence, hx: Any = None, *, lengths: Lengths | None = None
     ) -> tuple[Any, Any]:
         """Run the network: the outputs in the form of the input (or of the last state), and the final states."""
-        if self.embedding is not None:
-            input = _pointwise(self.embedded, input)
+        input = _pointwise(self.entered, input)
         if self.input_dropout and self.training:
             input = locked_dropout(_tensor(input, "input_dropout"), self.input_dropout, self._time)
         out, state = self.rnn(input, hx, lengths=lengths)
-        read = self._last_of(state) if self.last else out
+        read = self._pooled(out, state, lengths)
         if self.output_dropout and self.training:
-            time = None if self.last else self._time
+            time = None if self.pool is not None else self._time
             read = locked_dropout(_tensor(read, "output_dropout"), self.output_dropout, time)
         V = self.readout_weight()
         return _pointwise(lambda h: self.read(h, V), read), state
 
     def read(self, h: Tensor, V: Tensor | None = None) -> Tensor:
         """Read the outputs off states: V h + c, with `V` of `readout_weight` if it is at hand."""
-        return nn.functional.linear(self._real(h), self.readout_weight() if V is None else V, self.readout.bias)
+        y = nn.functional.linear(self._real(h), self.readout_weight() if V is None else V, self.readout.bias)
+        return y if self.output_scaling is None else self.output_scaling.back(y)
+
+    def entered(self, x: Tensor) -> Tensor:
+        """Return inputs as the recurrent layer takes them: tokens looked up, values scaled."""
+        if self.embedding is not None:
+            return self.embedded(x)
+        return x if self.input_scaling is None else self.input_scaling(x)
 
     def read_last(self, state: Any) -> Tensor:
         """Read the outputs off final states as the layer returns them: (B, output_size)."""
         return self.read(self._last_of(state))
-
-    def readout_weight(self) -> Tensor:
-        """Return V as it is multiplied with: quantized if it is to be."""
-        V = self.readout.weight
-        return V if self.readout_bits is None else quantize(V, self.readout_bits)
 
     @property
     def _time(self) -> int:
@@ -144,6 +165,19 @@ class Model(nn.Module):
         if self.embedding_dropout and self.training:
             weight = locked_dropout(weight, self.embedding_dropout, time=1)
         return nn.functional.embedding(tokens, weight)
+
+    def _pooled(self, out: Any, state: Any, lengths: Lengths | None) -> Any:
+        """Return what is read: all states, or one for each sequence."""
+        if self.pool is None:
+            return out
+        if self.pool == "last":
+            return self._last_of(state)
+        time = self._time
+        if isinstance(out, PackedSequence):
+            out, lengths = pad_packed_sequence(out)
+            time = 0
+        counts = None if lengths is None else torch.as_tensor(lengths, device=out.device)
+        return pooled(self._real(out), self.pool, counts, time if out.dim() == 3 else 0)
 
     def _last_of(self, state: Any) -> Tensor:
         """Return the final state of the last layer, both directions side by side: (B, features) or (features,)."""

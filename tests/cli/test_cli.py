@@ -12,8 +12,9 @@ import pytest
 from eigenloop.cli import main
 from eigenloop.models import NAMES
 from eigenloop.quantization import quantize_, singular_ratio
+from eigenloop.runs import MetricLine, read_config, read_metrics, read_summary
 from eigenloop.tasks import TASKS
-from eigenloop.training import evaluate, load_run, read_settings
+from eigenloop.training import evaluate, load_run
 
 QUICK = ["--delay", "5", "--hidden-size", "8", "--steps", "6", "--batch-size", "4"]
 QUICK += ["--set", "valid_size=8", "--set", "test_size=8", "--set", "eval_every=3", "--set", "log_every=2"]
@@ -47,9 +48,11 @@ def test_train_then_eval_then_report(capsys: pytest.CaptureFixture[str]) -> None
 
     assert call("eval", "runs/copying-scornn", "--json") == 0
     measured = json.loads(capsys.readouterr().out)
-    summary = json.loads(Path("runs/copying-scornn/summary.json").read_text())
-    assert measured["test"] == summary["test"]
-    assert measured["step"] == summary["best"]["step"]
+    summary = read_summary(Path("runs/copying-scornn"))
+    assert summary is not None
+    assert summary.best is not None
+    assert measured["test"] == summary.test
+    assert measured["step"] == summary.best["step"]
     assert call("eval", "runs/copying-scornn", "--split", "valid", "--checkpoint", "last") == 0
     assert "valid: loss" in capsys.readouterr().out
 
@@ -74,8 +77,8 @@ def test_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert records[0]["kind"] == "begin"
     assert records[-1]["kind"] == "summary"
     assert records[-1]["status"] == "finished"
-    written = [json.loads(line) for line in Path("run/metrics.jsonl").read_text().splitlines()]
-    assert records[1:-1] == written
+    assert records[1]["text"].startswith("settings of ncgru-table3, row gru")
+    assert [MetricLine.of(record) for record in records[2:-1]] == read_metrics(Path("run"))
 
 
 def test_options_and_files_end_up_in_the_configuration() -> None:
@@ -85,7 +88,7 @@ def test_options_and_files_end_up_in_the_configuration() -> None:
     )
     options = ["--steps", "2", "--recurrent-lr", "1e-5", "--optimizer", "adam", "--seed", "9", "--device", "cpu"]
     assert call("train", "mine.yaml", *options, "--set", "convention=after-marker", "--out", "run", "--json") == 0
-    config = read_settings(Path("run/config.yaml"))
+    config = read_config(Path("run"))
     assert config["task"]["delay"] == 7
     assert config["task"]["convention"] == "after-marker"
     assert config["model"]["hidden_size"] == 6
@@ -204,7 +207,7 @@ def test_eval_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
 def test_quantized(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--bits", "4", "--strategy", strategy, "--out", "run"]
     assert call("train", "copying", "--model", "qornn", *QUICK, *options) == 0
-    config = read_settings(Path("run/config.yaml"))
+    config = read_config(Path("run"))
     assert config["model"]["bits"] == 4
     assert config["optimizer"]["name"] == ("projunn" if "projunn" in strategy else "adam")
     assert call("train", "copying", "--model", "scornn", *QUICK, "--bits", "4", "--out", "scornn") == 0
@@ -219,7 +222,7 @@ def test_quantized(strategy: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_float_and_quantized_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
     """A float run measured in k bits is what `quantize_` makes of it."""
     assert call("train", "copying", "--model", "qornn", *QUICK, "--bits", "float", "--out", "run") == 0
-    assert read_settings(Path("run/config.yaml"))["model"]["bits"] is None
+    assert read_config(Path("run"))["model"]["bits"] is None
     assert "smin/smax" not in capsys.readouterr().out
     net, config, _ = load_run("run")
     for options, widths in (([], (3, None)), (["--readout-bits", "2"], (3, 2))):

@@ -72,12 +72,38 @@ def test_numbers_against_bits(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("last", "log"), [(0.05, False), (0.0001, True)])
 def test_a_logarithmic_axis_where_curves_span_more_than_a_decade(tmp_path: Path, last: float, log: bool) -> None:
     run = record(last, train_curve=[(0, 0.2), (10, 0.1), (20, last)])
-    (drawing,) = curves.draw(made_up.sheet(tmp_path, made_up.experiment(), gru=run))
-    assert ("10⁻³" in drawing.svg) == log
-    assert "baseline 0.167" in drawing.svg
-    assert "http" not in drawing.svg
+    (figure,) = curves.figures(made_up.sheet(tmp_path, made_up.experiment(), gru=run))
+    (chart,) = figure.charts
+    assert chart.y.log == log
+    assert [mark.label for mark in chart.references] == ["baseline 0.167"]
+    assert chart.lines[0].y == (0.2, 0.1, last)
+
+
+def test_pictures_of_a_family_have_the_same_vertical_axis(tmp_path: Path) -> None:
+    rows = {f"row-{i}": made_up.ROWS["gru"] for i in range(CURVES + 3)}
+    made = made_up.experiment(rows=rows)
+    for i, row in enumerate(rows):
+        made_up.keep(tmp_path, made, **{row: record(1.0, train_curve=[(0, 1.0 + i), (10, 0.5)])})
+    first, second = (figure.charts[0] for figure in curves.figures(made_up.sheet(tmp_path, made)))
+    assert first.y == second.y
+    assert first.y.high > CURVES + 3
+
+
+def test_seeds_are_drawn_but_only_their_median_is_read(tmp_path: Path) -> None:
+    runs = [record(1.0, seed=seed, train_curve=[(0, 1.0), (10, 0.1 * seed)]) for seed in (1, 2, 3)]
+    (figure,) = curves.figures(made_up.sheet(tmp_path, made_up.experiment(), gru=runs))
+    assert [line.weight for line in figure.charts[0].lines] == ["seed", "seed", "seed", "strong"]
+    assert figure.charts[0].values.rows[-1][1:] == ("0.2",)
+    assert figure.notes == (curves.SEEDS,)
+
+
+def test_a_diverged_run_ends_with_a_cross(tmp_path: Path) -> None:
+    run = record(None, status="diverged", train_curve=[(0, 0.2), (10, 0.4), (20, None)])
+    (figure,) = curves.figures(made_up.sheet(tmp_path, made_up.experiment(), gru=run))
+    assert len(figure.charts[0].curves[0].lost) == 1
+    assert figure.keys[0].label.endswith("(diverged)")
 
 
 def test_curves_without_a_finite_value_are_left_out(tmp_path: Path) -> None:
     lost = record(None, status="diverged", train_curve=[(1, None)])
-    assert curves.draw(made_up.sheet(tmp_path, made_up.experiment(), gru=lost)) == ()
+    assert curves.figures(made_up.sheet(tmp_path, made_up.experiment(), gru=lost)) == ()

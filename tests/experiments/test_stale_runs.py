@@ -10,6 +10,7 @@ from eigenloop import numerics
 from eigenloop.experiments import planned, records, reproduce
 from eigenloop.experiments.reproduce import folder_of
 from eigenloop.runs import checkpoints
+from eigenloop.runs.reading import SUMMARY
 from eigenloop.training import checkpoint, load_run, resume, train
 from eigenloop.training.reporter import Silent
 from eigenloop.training.runs import numerics_of_run
@@ -43,7 +44,7 @@ def test_a_result_of_an_older_arithmetic_is_told_and_run_again_on_request(
 ) -> None:
     results, work = tmp_path / "results", tmp_path / "work"
     runs = planned(experiment(), "smoke")
-    assert reproduce(runs, results, work, Watcher(), jobs=jobs)
+    assert reproduce(runs, results, work, Watcher(), jobs=0)
     (before,) = records.read(results, "made-up", "scornn")
     assert before.numerics["ScaledCayley"] == 1
     monkeypatch.setitem(numerics.REVISIONS, "ScaledCayley", ("the inverse was wrong",))
@@ -84,7 +85,7 @@ def test_a_run_of_an_older_arithmetic_goes_on_with_a_word(tmp_path: Path, monkey
         assert sum("ScaledCayley: the inverse was wrong" in text for text in listener.said) == said
     # What was begun with the older one does not become a result of the newer one by going on.
     assert numerics_of_run(tmp_path / "run")["ScaledCayley"] == 1
-    (tmp_path / "run" / "summary.json").unlink()
+    (tmp_path / "run" / SUMMARY).unlink()
     assert numerics_of_run(tmp_path / "run")["ScaledCayley"] == 1
 
 

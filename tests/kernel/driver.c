@@ -286,7 +286,7 @@ static int check(problem p, double tolerance) {
     }
     /* What is rounded has no slope to compare with; its gradients are tested from Python, here they must be finite. */
     for (int i = 0; i < 9 && p.bits; i++)
-        for (int64_t k = 0; k < inputs[i]->count; k++)
+        for (int64_t k = 0; k < inputs[i]->count && (i != 5 || uses_inner); k++)
             if (!isfinite(at(grads[i], p.wide, k))) bad |= failed("gradient of rounding", at(grads[i], p.wide, k));
     numeric = p.bits ? 0 : (reference(p, expected, last) - loss) / step;
     /* A kink between the two points is worth about one unit's gradient, and is rare; smooth functions must agree. */

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from eigenloop.runs import read_summary
+
 STEPS = 60
 PACKAGE = Path(__file__).parent / "package"
 TRAIN = [
@@ -109,9 +111,10 @@ def test_a_run_is_killed_and_goes_on_and_is_looked_at(environment: dict[str, str
         process.send_signal(signal.SIGKILL)
     assert process.returncode == -signal.SIGKILL
     run(environment, "train", "--out", str(cut), "--resume")
-    summary = json.loads((cut / "summary.json").read_text(encoding="utf-8"))
+    summary = read_summary(cut)
     assert (cut / "checkpoints" / f"step-{STEPS}").is_dir()
-    assert summary["status"] == "finished"
+    assert summary is not None
+    assert summary.status == "finished"
 
     measured = json.loads(run(environment, "eval", str(cut), "--json")[0])
     assert measured["test"]["loss"] < 2 * measured["baseline"]["loss"]

@@ -22,16 +22,28 @@ def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     registry.ACTIVATIONS.register("own softsign", own)
 
 
-def rnn_step(layer: el.RNN, x: Tensor, h: Tensor) -> Tensor:
+#: A step takes the layer, x and the states h (and c), and returns the states after it.
+States = tuple[Tensor, ...]
+
+
+def rnn_step(layer: el.RNN, x: Tensor, h: Tensor) -> States:
     bias = layer.bias_ih_l0 + layer.bias_hh_l0
-    return softsign(h @ layer.recurrent_l0().T + x @ layer.weight_ih_l0.T + bias)
+    return (softsign(h @ layer.recurrent_l0().T + x @ layer.weight_ih_l0.T + bias),)
 
 
-def gru_step(layer: el.GRU, x: Tensor, h: Tensor) -> Tensor:
+def lstm_step(layer: el.LSTM, x: Tensor, h: Tensor, c: Tensor) -> States:
+    bias = layer.bias_ih_l0 + layer.bias_hh_l0
+    W = torch.cat([layer.recurrent_matrix(gate=gate) for gate in layer.GATES])
+    i, f, g, o = (x @ layer.weight_ih_l0.T + h @ W.T + bias).chunk(4, -1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * softsign(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+def gru_step(layer: el.GRU, x: Tensor, h: Tensor) -> States:
     p_r, p_u, p_c = (x @ layer.weight_ih_l0.T + layer.bias_ih_l0).chunk(3, -1)
     q_r, q_u, q_c = (h @ layer.recurrent_l0().T + layer.bias_hh_l0).chunk(3, -1)
     u = torch.sigmoid(p_u + q_u)
-    return u * h + (1 - u) * softsign(p_c + torch.sigmoid(p_r + q_r) * q_c)
+    return (u * h + (1 - u) * softsign(p_c + torch.sigmoid(p_r + q_r) * q_c),)
 
 
 @pytest.mark.parametrize(
@@ -39,18 +51,20 @@ def gru_step(layer: el.GRU, x: Tensor, h: Tensor) -> Tensor:
     [
         (lambda: el.RNN(3, 5, nonlinearity="own softsign", dtype=torch.float64), rnn_step),
         (lambda: el.GRU(3, 5, candidate="own softsign", dtype=torch.float64), gru_step),
+        (lambda: el.LSTM(3, 5, cell="own softsign", constrained=("cell",), dtype=torch.float64), lstm_step),
     ],
-    ids=["RNN", "GRU"],
+    ids=["RNN", "GRU", "LSTM"],
 )
-def test_equals_its_equation(layer: Callable[[], el.RNN], step: Callable[..., Tensor]) -> None:
+def test_equals_its_equation(layer: Callable[[], el.RNN], step: Callable[..., States]) -> None:
     made, x = layer(), torch.randn(7, 2, 3, dtype=torch.float64)
     parameters = list(made.parameters())
     out, _ = made(x)
     ours = torch.autograd.grad(out.sin().sum(), parameters)
-    h, states = torch.zeros(2, 5, dtype=torch.float64), []
+    carried: States = (torch.zeros(2, 5, dtype=torch.float64),) * len(made.CARRIED)
+    states = []
     for t in range(len(x)):
-        h = step(made, x[t], h)
-        states.append(h)
+        carried = step(made, x[t], *carried)
+        states.append(carried[0])
     torch.testing.assert_close(out, torch.stack(states))
     torch.testing.assert_close(ours, torch.autograd.grad(torch.stack(states).sin().sum(), parameters))
 
@@ -61,7 +75,23 @@ def test_the_kernel_looks_at_the_activation() -> None:
     assert kernel.serves(W, "tanh") == (kernel.library() is not None)
 
 
-def test_streaming_takes_it_too() -> None:
-    rnn, x = el.RNN(3, 5, nonlinearity="own softsign").eval(), torch.randn(6, 1, 3)
-    stream = el.Stream(rnn)
-    torch.testing.assert_close(torch.stack([stream(step) for step in x]), rnn(x)[0])
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda: el.RNN(3, 5, nonlinearity="own softsign"),
+        lambda: el.GRU(3, 5, candidate="own softsign"),
+        lambda: el.LSTM(3, 5, cell="own softsign"),
+    ],
+    ids=["RNN", "GRU", "LSTM"],
+)
+def test_streaming_takes_it_too(layer: Callable[[], el.RNN]) -> None:
+    made, x = layer().eval(), torch.randn(6, 1, 3)
+    stream = el.Stream(made)
+    torch.testing.assert_close(torch.stack([stream(step) for step in x]), made(x)[0])
+
+
+def test_an_lstm_has_no_slope() -> None:
+    with pytest.raises(ValueError, match="cell='leaky_relu' has no slope in an LSTM"):
+        el.LSTM(3, 5, cell="leaky_relu")
+    with pytest.raises(ValueError, match="softsing"):
+        el.LSTM(3, 5, cell="own softsing")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from eigenloop.runs import RunFolder, Spectra, Summary
+from eigenloop.runs.reading import METRICS
 
 BASELINE = 0.0204
 
@@ -114,7 +115,7 @@ def write_run(
         writer.write_summary(Summary(**end))
     writer.close()
     if torn:
-        with (folder / "metrics.jsonl").open("a", encoding="utf-8") as file:
+        with (folder / METRICS).open("a", encoding="utf-8") as file:
             file.write(torn)
     return folder
 

@@ -10,6 +10,7 @@ import yaml
 from html_reader import Reader, read
 
 from eigenloop import report
+from eigenloop.runs.reading import METRICS, SPECTRA, SUMMARY
 from eigenloop.training import RunError
 
 EVIL = "</script><img src=x onerror=alert(1)>\"'&{{ 7 * 7 }}"
@@ -45,7 +46,7 @@ def test_the_page_of_four_runs(tmp_path: Path) -> None:
     assert "scoRNN solved it; LSTM stayed at the baseline; RNN diverged; GRU is not finished." in words
     assert "No eigenvalues were recorded for LSTM and GRU." in words
     assert "Not evaluated yet, so only the training values are drawn: GRU." in words
-    assert "No summary.json: the run has not finished, or it was killed." in words
+    assert f"No {SUMMARY}: the run has not finished, or it was killed." in words
     assert "commit 0123abc" in words or "0123abc" in words
     assert len(reader.blocks) == 2
     for block in reader.blocks:
@@ -84,7 +85,7 @@ def test_everything_is_escaped(tmp_path: Path) -> None:
         settings["model"]["hidden_size"] = EVIL
         settings["model"]["name"] = EVIL + settings["model"]["name"]
         (folder / "config.yaml").write_text(yaml.safe_dump(settings))
-        for name in ("summary.json", "spectra.json", "metrics.jsonl"):
+        for name in (SUMMARY, SPECTRA, METRICS):
             if (folder / name).exists():
                 text = (folder / name).read_text()
                 for key in ("recurrent_l0", "gradient_norm"):

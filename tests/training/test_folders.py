@@ -1,7 +1,6 @@
 """Run folders and disks: what is there is left alone, what cannot be written is said, and nothing is lost."""
 
 import errno
-import json
 import math
 import os
 import shutil
@@ -15,7 +14,8 @@ from typing import Any
 import pytest
 from training.small import metrics_of, small, text_folder, weights_of
 
-from eigenloop.runs import RunFolder, atomic, checkpoints, read_metrics
+from eigenloop.runs import atomic, checkpoints
+from eigenloop.runs.reading import METRICS
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, RunError, checkpoint, evaluate, load_run, resume, train
 from eigenloop.training.reporter import Silent
@@ -99,16 +99,6 @@ def test_a_configuration_that_no_longer_fits_is_said(tmp_path: Path) -> None:
         load_run(tmp_path / "run")
     with pytest.raises(RunError, match=r"does not fit the network of .*config.yaml"):
         resume(tmp_path / "run")
-
-
-def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    folder.log({"kind": "valid", "step": 3, "perplexity": math.inf, "loss": math.nan, "accuracy": 0.5})
-    folder.close()
-    written = json.loads((tmp_path / "metrics.jsonl").read_text(), parse_constant=pytest.fail)
-    assert written == {"kind": "valid", "step": 3, "perplexity": None, "loss": None, "accuracy": 0.5}
-    (line,) = read_metrics(tmp_path)
-    assert line.values == {"accuracy": 0.5}
 
 
 class Full:
@@ -208,7 +198,7 @@ def test_the_checkpoints_are_deleted(tmp_path: Path) -> None:
 def test_the_metrics_are_lost(how: str, tmp_path: Path) -> None:
     """The next line that is due says so: not one step more than that."""
     run = tmp_path / "run"
-    path = run / "metrics.jsonl"
+    path = run / METRICS
 
     def lose() -> None:
         content = path.read_bytes()
@@ -217,9 +207,7 @@ def test_the_metrics_are_lost(how: str, tmp_path: Path) -> None:
             path.write_bytes(content)
 
     reporter = Acting(4, lose)
-    with pytest.raises(
-        RunError, match=r"metrics.jsonl could not be written: it was deleted or .*up to step 3 is saved"
-    ):
+    with pytest.raises(RunError, match=rf"{METRICS} could not be written: it was deleted or .*up to step 3 is saved"):
         train(small(training={"steps": 60}), run, reporter)
     assert checkpoints.last_in(run / "checkpoints") == 3
     (tmp_path / "kept").replace(path)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,10 @@ import pytest
 import torch
 from training.small import small, text_folder, weights_of
 
+from eigenloop import registry
+from eigenloop.cli.imports import VARIABLE
+from eigenloop.matrices import ScaledCayley
+from eigenloop.matrices.outermost import outermost
 from eigenloop.runs import read_metrics
 from eigenloop.training import Config, RunError, load_run, resume, train
 from eigenloop.training.processes import Processes
@@ -32,9 +37,18 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-def torchrun(folder: Path, *arguments: str) -> None:
+#: A module of a user's own, with a matrix that all processes need.
+MODULE = """
+from functools import partial
+from eigenloop import registry
+from eigenloop.matrices import ScaledCayley
+registry.MATRICES.register("halves", partial(ScaledCayley, negative=2))
+"""
+
+
+def torchrun(folder: Path, *arguments: str, **variables: str) -> None:
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", *arguments]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore", **variables}
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=500, env=environment, check=False, cwd=folder
     )
@@ -101,20 +115,29 @@ def test_masked_losses_weigh_by_the_global_count(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_resume_with_carried_states_and_dropout(tmp_path: Path) -> None:
-    """Two processes that are stopped and taken up again end where they would have ended, bit for bit."""
+def test_resume_with_carried_states_and_dropout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that are stopped and taken up again end where they would have ended, bit for bit.
+
+    Both know a matrix of the user's own, by ``--import`` or from the environment.
+    """
     folder = text_folder(tmp_path / "data")
+    (tmp_path / "my_matrices.py").write_text(MODULE)
     config = small(
         {"name": "ptb-char", "bptt": 5, "eval_streams": 2, "verify": False, "data_dir": str(folder)},
-        {"name": "lstm", "embedding_size": 5, "output_dropout": 0.3},
+        {"name": "lstm", "embedding_size": 5, "output_dropout": 0.3, "recurrent": "halves"},
         training={"steps": 12, "eval_every": 4, "log_every": 3, "batch_size": 4},
     )
     (tmp_path / "config.yaml").write_text(config.as_yaml())
     common = ("-m", "eigenloop", "train")
-    torchrun(tmp_path, *common, "config.yaml", "--out", "whole")
-    torchrun(tmp_path, *common, "config.yaml", "--out", "cut", "--steps", "7")
-    torchrun(tmp_path, *common, "--out", "cut", "--resume", "--steps", "12")
+    torchrun(tmp_path, *common, "config.yaml", "--out", "whole", "--import", "my_matrices")
+    torchrun(tmp_path, *common, "config.yaml", "--out", "cut", "--steps", "7", **{VARIABLE: "my_matrices"})
+    torchrun(tmp_path, *common, "--out", "cut", "--resume", "--steps", "12", "--import=my_matrices")
     assert weights_of(tmp_path / "cut", 12) == weights_of(tmp_path / "whole", 12)
+    monkeypatch.setattr(registry.MATRICES, "_registered", {})
+    registry.MATRICES.register("halves", partial(ScaledCayley, negative=2))
+    matrix = dict(outermost(load_run(tmp_path / "whole", "last")[0]))["rnn.recurrent_l0.cell"]
+    assert isinstance(matrix, ScaledCayley)
+    assert matrix.negative == 2
     with pytest.raises(RunError, match="trained by 2 processes and is resumed by 1"):
         resume(tmp_path / "cut", {"training": {"steps": 13}})
 

@@ -20,7 +20,7 @@ from eigenloop.training.optimizers import OPTIMIZERS, make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.reporter import Silent
 from eigenloop.training.schedule import Schedule
-from eigenloop.training.sections import ScheduleSection
+from eigenloop.training.settings.sections import ScheduleSection
 from eigenloop.training.update import Updater
 
 # -------------------------------------------------------------------- schedules and optimizers
@@ -260,4 +260,4 @@ def test_nan_in_the_data_is_not_blamed_on_the_rates(
     with pytest.raises(DataError, match=f"adding: {what} holds NaN") as caught:
         train(config, tmp_path / "run")
     assert "lr" not in caught.value.on_command_line
-    assert not (tmp_path / "run/summary.json").exists()
+    assert read_summary(tmp_path / "run") is None

@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 
 from eigenloop.analysis.style import styled
 from eigenloop.runs import atomic
+from eigenloop.text.numbers import brief
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def written(cell: object) -> str:
     """
     if cell is None:
         return ""
-    return f"{cell:.4g}" if isinstance(cell, float) else str(cell)
+    return brief(cell) if isinstance(cell, float) else str(cell)
 
 
 def _json(numbers: dict[str, Any]) -> bytes:

@@ -7,6 +7,8 @@ from typing import Any
 
 from torch import Tensor
 
+from eigenloop.text.numbers import significant
+
 
 def rounded(value: Any, digits: int = 6) -> Any:
     """Round all floats inside tensors, lists, tuples and dicts; None where one is not finite.
@@ -21,7 +23,7 @@ def rounded(value: Any, digits: int = 6) -> Any:
     if isinstance(value, list | tuple):
         return [rounded(item, digits) for item in value]
     if isinstance(value, float):
-        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+        return significant(value, digits) if math.isfinite(value) else None
     return value
 
 

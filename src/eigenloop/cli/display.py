@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from eigenloop.runs import json_line
+from eigenloop.text.durations import clock
+from eigenloop.text.numbers import brief
 from eigenloop.training.reporter import Beginning, Reporter
 
 
@@ -175,7 +177,7 @@ class _Seen:
         if record["kind"] == "train":
             self.loss, self.defect, self.ratio = record["loss"], record["defect"], record.get("singular_ratio")
         else:
-            self.evaluated = f"{record['kind']} {self.metric} {record[self.metric]:.4g}"
+            self.evaluated = f"{record['kind']} {self.metric} {brief(record[self.metric])}"
 
     def rate(self) -> float:
         """Steps a second, of late."""
@@ -191,34 +193,21 @@ class _Seen:
         return min(found) if found else None
 
     def text(self) -> str:
-        loss = "" if self.loss is None else f"loss {self.loss:.4g} (baseline {self.baseline['loss']:.4g})"
+        loss = "" if self.loss is None else f"loss {brief(self.loss)} (baseline {brief(self.baseline['loss'])})"
         parts = [loss, self.evaluated]
         if self.defect is not None:
             parts.append(f"defect {self.defect:.0e}")
         if self.ratio is not None:
             parts.append(f"smin/smax {self.ratio:.3f}")
-        parts.append(f"{self.rate():.3g} steps/s")
+        parts.append(f"{brief(self.rate(), 3)} steps/s")
         left = self.left()
         if left is not None:
             parts.append(f"{clock(left)} left")
         return "  ".join(part for part in parts if part)
 
 
-def clock(seconds: float) -> str:
-    """Return a duration as people read it.
-
-    >>> clock(42), clock(754), clock(9000)
-    ('42 s', '12:34', '2:30:00')
-    """
-    whole = round(seconds)
-    hours, minutes, rest = whole // 3600, whole // 60 % 60, whole % 60
-    if hours:
-        return f"{hours}:{minutes:02d}:{rest:02d}"
-    return f"{minutes}:{rest:02d}" if minutes else f"{rest} s"
-
-
 def _opening(beginning: Beginning) -> list[str]:
-    baseline = ", ".join(f"{name} {value:.4g}" for name, value in beginning.baseline.items())
+    baseline = ", ".join(f"{name} {brief(value)}" for name, value in beginning.baseline.items())
     lines = [
         f"{beginning.title}: {beginning.parameters:,} parameters, {beginning.steps:,} steps, in {beginning.folder}",
         f"baseline, what guessing reaches: {baseline}",
@@ -235,10 +224,13 @@ def _closing(summary: Mapping[str, Any], folder: str) -> list[str]:
     lines = [f"{summary['status']} after {summary['steps']:,} steps, {clock(summary['seconds'])}: {summary['reason']}"]
     for name in ("best", "test"):
         if summary.get(name):
-            values = "  ".join(f"{key} {value:.4g}" for key, value in summary[name].items() if key != "step")
+            values = "  ".join(f"{key} {brief(value)}" for key, value in summary[name].items() if key != "step")
             at = f" (step {summary[name]['step']})" if name == "best" else ""
             lines.append(f"{'best on valid' if name == 'best' else name}{at}: {values}")
     if summary["status"] == "stopped":
         lines.append(f"continue with: eigenloop train --out {shlex.quote(folder)} --resume")
+    elif summary["task"] == "sequences":
+        lines.append(f"measure it with: eigenloop eval {shlex.quote(folder)} --split test")
+        lines.append(f"let it answer with: eigenloop predict {shlex.quote(folder)} FILE --out predictions.csv")
     lines.append(f"look at it with: eigenloop report {shlex.quote(folder)}")
     return lines

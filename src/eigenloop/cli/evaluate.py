@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json as json_text
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.widths import width
 from eigenloop.errors import ConfigError
+from eigenloop.text.numbers import brief
 
 if TYPE_CHECKING:
     from eigenloop.readout import Model
@@ -21,6 +23,7 @@ def evaluate(
     split: Annotated[str | None, typer.Option(help="valid or test; all there are if left out.")] = None,
     checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
     batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
+    data: Annotated[Path | None, typer.Option(help="File of own sequences, if it has moved.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
     bits: Annotated[str | None, typer.Option(help="Quantize the trained network first: 2 to 16, or float.")] = None,
@@ -37,13 +40,16 @@ def evaluate(
         eigenloop eval runs/pmnist --split test
 
         eigenloop eval runs/pmnist --bits 4
+
+        eigenloop eval runs/watch --split test
     """
-    from eigenloop.tasks import TIMIT
+    from eigenloop.cli.answers import show
+    from eigenloop.tasks import TIMIT, Sequences
     from eigenloop.training import evaluate as evaluate_net
-    from eigenloop.training import load_run
+    from eigenloop.training import load_run, outcome
     from eigenloop.training.spectra import smallest_ratio
 
-    net, config, step = load_run(run, which(checkpoint), data_dir=data_dir, device=device)
+    net, config, step = load_run(run, which(checkpoint), data_dir=data_dir, data=data, device=device)
     if bits is not None:
         _quantize(net, width(bits), around_identity, readout_bits)
     elif around_identity or readout_bits is not None:
@@ -53,6 +59,8 @@ def evaluate(
         raise ConfigError(f"{task.name} has no part {split!r}: choose {' or '.join(task.splits)}")
     if speech and not isinstance(task, TIMIT):
         raise ConfigError(f"--speech is for timit, and this is a run of {task.name}: leave it out")
+    for sentence in task.changed_files():
+        print(f"{sentence}: these measures are of the new content", file=sys.stderr)
     size = batch_size or config.training.eval_batch_size or config.training.batch_size
     result: dict[str, Any] = {"run": str(run), "step": step, "baseline": task.baseline()}
     if (ratio := smallest_ratio(net)) is not None:
@@ -61,14 +69,18 @@ def evaluate(
         result[part] = evaluate_net(net, task, part, size)
         if speech and isinstance(task, TIMIT):
             result[part] |= task.quality(net, part)
+        if isinstance(task, Sequences):
+            result[part] |= outcome(net, task, part, size).measures()
     if json:
         print(json_text.dumps(result))
         return
     quantized = f", smin/smax {result['singular_ratio']:.3f}" if "singular_ratio" in result else ""
     print(f"{config.network.name} on {task.name}, {run}, step {step}{quantized}")
     for name in ("baseline", *task.splits):
-        if name in result:
-            print(f"{name}: " + "  ".join(f"{key} {value:.5g}" for key, value in result[name].items()))
+        if name in result and name != "baseline" and isinstance(task, Sequences):
+            show(name, result[name], task)
+        elif name in result:
+            print(f"{name}: " + "  ".join(f"{key} {brief(value, 5)}" for key, value in result[name].items()))
 
 
 def _quantize(net: Model, bits: int | None, around_identity: bool, readout_bits: int | None) -> None:

@@ -100,6 +100,6 @@ def _experiment(name: str) -> dict[str, Any]:
 
 
 def _published(row: Row) -> str:
-    from eigenloop.comparison.numerals import printed
+    from eigenloop.text.numbers import printed
 
     return "" if row.published is None else f" (published {printed(row.published, row.digits)})"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import closing
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from eigenloop.cli.widths import BITS_HELP, width
+from eigenloop.cli.training import Settings, run_training
+from eigenloop.cli.widths import BITS_HELP
 from eigenloop.errors import ConfigError
 
 
@@ -40,6 +40,7 @@ def train(
         float | None, typer.Option(help="Stop when the validation loss is below this fraction of the baseline.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/TASK-MODEL if left out.")] = None,
+    data: Annotated[Path | None, typer.Option(help="File or folder of sequences, of the task sequences.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data; EIGENLOOP_DATA if left out.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ...")] = None,
@@ -65,14 +66,9 @@ def train(
 
         eigenloop train --out runs/pmnist --resume
     """
-    from eigenloop.cli.display import display_for
-    from eigenloop.training import make_config
-    from eigenloop.training import resume as resume_run
-    from eigenloop.training import train as train_run
-    from eigenloop.training.keys import set_value
-
-    given: dict[str, dict[str, Any]] = {
+    given: Settings = {
         "task": {
+            "data": None if data is None else str(data.expanduser().absolute()),
             "delay": delay,
             "length": length,
             "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
@@ -88,51 +84,9 @@ def train(
             "device": device,
         },
     }
-    collected = _collected(task, config, given, resume, out)
-    if bits is not None:
-        collected.setdefault("model", {})["bits"] = width(bits)
-    for assignment in settings or ():
-        set_value(collected, assignment)
-    with closing(display_for(json)) as display:
-        if resume and out is not None:
-            summary = resume_run(out, collected, display)
-        else:
-            summary = train_run(make_config(collected), out, display)
-    if summary["status"] == "stopped":
-        raise typer.Exit(130)
-
-
-def _collected(
-    task: str | None, config: Path | None, given: dict[str, dict[str, Any]], resume: bool, out: Path | None
-) -> dict[str, dict[str, Any]]:
-    """Put a file and the options together, options last; a run that goes on has its own configuration."""
-    from eigenloop.training import read_settings
-
-    if resume and out is None:
-        raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
     if task is not None and task.endswith((".yaml", ".yml")):
         if config is not None:
             raise ConfigError(f"two files of settings are named, {task} and {config}: give one")
         config, task = Path(task), None
-    collected: dict[str, Any] = {}
-    if config is not None:
-        collected = read_settings(config)
-    elif resume and out is not None and (out / "config.yaml").is_file():
-        # Names that are left out are those of the run, so that --set knows its keys.
-        stored = read_settings(out / "config.yaml")
-        collected = {
-            section: {"name": (stored.get(section) or {}).get("name")} for section in ("task", "model", "optimizer")
-        }
-    if task is not None:
-        collected["task"] = {**(collected.get("task") or {}), "name": task}
-    for section, values in given.items():
-        chosen = {key: value for key, value in values.items() if value is not None}
-        if chosen:
-            before = collected.get(section) or {}
-            if not isinstance(before, dict):
-                raise ConfigError(f"section {section} of {config} is a mapping of settings, got {before!r}")
-            for one, other in (("steps", "epochs"), ("epochs", "steps")):
-                if one in chosen and other not in chosen:
-                    before = {key: value for key, value in before.items() if key != other}
-            collected[section] = {**before, **chosen}
-    return collected
+    given["task"]["name"] = task
+    run_training(given, settings, config=config, bits=bits, out=out, resume=resume, json=json)

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from eigenloop.cli.display import clock
 from eigenloop.experiments import Experiment, Planned, Record
 from eigenloop.experiments.reproduce import progress_of
+from eigenloop.text.durations import clock
+from eigenloop.text.numbers import brief
 
 #: Seconds between plain lines that say how far the trainings are.
 _EVERY = 60.0
@@ -162,14 +163,14 @@ def _state(label: str, folder: Path) -> str:
     if line is None:
         return f"{label}: starting"
     loss = line.values.get("loss")
-    found = "" if loss is None else f"{line.kind} loss {loss:.4g}, "
+    found = "" if loss is None else f"{line.kind} loss {brief(loss)}, "
     return f"{label}: step {line.step}, {found}{clock(line.seconds or 0.0)}"
 
 
 def _compared(experiment: Experiment, name: str, record: Record) -> str:
     row = experiment.rows[name]
-    ours = "nothing measured" if record.value is None else f"{record.metric} {record.value:.5g}"
+    ours = "nothing measured" if record.value is None else f"{record.metric} {brief(record.value, 5)}"
     if record.budget == "smoke":
         return f"{ours} (a smoke run, too short to be compared with the paper)"
-    theirs = f"published {row.published:.5g}" if row.published is not None else f"published: {row.said}"
+    theirs = f"published {brief(row.published, 5)}" if row.published is not None else f"published: {row.said}"
     return f"{ours} ({theirs})"

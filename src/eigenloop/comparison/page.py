@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -10,14 +9,14 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
-from eigenloop import pages
-from eigenloop.analysis.style import COLOURS
+from eigenloop import charts, pages
+from eigenloop.charts import Strip, scales
 from eigenloop.comparison import curves, wording
 from eigenloop.comparison.claims import Finding, findings
 from eigenloop.comparison.papers import WITHOUT_A_ROW, Paper, with_others
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Experiment
-from eigenloop.report.formatting import duration
+from eigenloop.text.durations import duration
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     papers = with_others(sheet.experiment.paper for sheet in sheets)
     chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in papers]
     claims = findings(sheets)
+    drawn = {sheet.experiment.name: curves.figures(sheet) for sheet in sheets}
     environment = pages.environment("eigenloop.comparison")
     environment.filters.update(prose=prose, tight=tight)
     return pages.printable(
@@ -53,14 +53,15 @@ def render(sheets: Sequence[Sheet]) -> str:
             claims=_by_experiment([claim for claim in claims if claim.listed]),
             tally=wording.tally(claims),
             counted=wording.counted(sheets),
-            drawings={sheet.experiment.name: curves.draw(sheet) for sheet in sheets},
+            figures=drawn,
+            rules=charts.rules([figure for figures in drawn.values() for figure in figures]),
             wording=wording,
             without_a_row=WITHOUT_A_ROW,
-            place=place,
+            strip=Strip(scales.logarithmic(0.1, 10.0), 1.0),
             made=made,
             machines=machines,
-            colours=len(COLOURS),
-            style=pages.style("eigenloop.comparison", "results.css"),
+            colours=charts.COLOURS,
+            frame=pages.frame("eigenloop.charts", "eigenloop.comparison"),
         )
     )
 
@@ -78,15 +79,6 @@ def prose(text: str) -> Markup:
 def tight(text: str) -> str:
     """Keep formulas together where lines are broken."""
     return text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
-
-
-def place(ratio: float) -> float:
-    """Return where a ratio stands between a tenth and ten times, in percent of the way.
-
-    >>> place(1.0), place(10.0), place(1e-6)
-    (50.0, 100.0, 0.0)
-    """
-    return round(min(max(50 + 50 * math.log10(ratio), 0.0), 100.0), 1) if ratio > 0 else 0.0
 
 
 def made(line: Line) -> list[tuple[str, str]]:

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from eigenloop.charts import thinned
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Record
 from eigenloop.report import names
-from eigenloop.report.thinning import stretches, summarise
+from eigenloop.runs.effects import Effect, settings_with
 
 #: Curves in one picture at most: as many as there are colours.
 CURVES = 7
@@ -28,8 +29,6 @@ _STRATEGIES = {
     "ste-pen": "STE-pen",
     "ste-projunn": "STE-projUNN",
 }
-#: Settings of a task that make no other task of it.
-_SIZES = ("train_size", "valid_size", "test_size", "shuffle", "verify", "data_dir", "eval_streams")
 
 Points = tuple[tuple[float, float], ...]
 _Key = tuple[str, bool, str]
@@ -64,6 +63,7 @@ class Picture:
         title: what distinguishes it from the experiment's other pictures; may be empty.
         marked: points are shown as dots, because they are results rather than moments of a training.
         baseline: what guessing reaches.
+        most: the largest value possible, where there is one.
         family: pictures with the same one have the same vertical axis.
     """
 
@@ -72,6 +72,7 @@ class Picture:
     upwards: str
     series: tuple[Series, ...]
     baseline: float | None
+    most: float | None
     family: int
     marked: bool = False
 
@@ -127,8 +128,8 @@ def _grouped(lines: Sequence[Line], task: Callable[[Line], Mapping[str, Any]]) -
 
 
 def _key(line: Line, task: Mapping[str, Any]) -> _Key:
-    known = {key: value for key, value in task.items() if key not in _SIZES}
-    return line.metric, line.on_training_batches, json.dumps(known, sort_keys=True)
+    problem = settings_with({Effect.NUMBERS}, {"task": task})["task"]
+    return line.metric, line.on_training_batches, json.dumps(problem, sort_keys=True)
 
 
 def _paper_task(line: Line) -> Mapping[str, Any]:
@@ -166,7 +167,9 @@ def _along(title: str, rows: Sequence[_Coloured], family: int) -> Picture | None
     lines = [line for line, _ in rows]
     metric = names.quantity(lines[0].metric)
     upwards = f"training {metric}" if lines[0].on_training_batches and "loss" in metric else metric
-    return Picture(title, "training step", _with_unit(upwards, lines[0]), tuple(series), _baseline(lines), family)
+    return Picture(
+        title, "training step", _with_unit(upwards, lines[0]), tuple(series), _baseline(lines), _most(lines[0]), family
+    )
 
 
 def _against(title: str, lines: Sequence[Line], family: int) -> Picture | None:
@@ -189,12 +192,16 @@ def _against(title: str, lines: Sequence[Line], family: int) -> Picture | None:
                 level = ((min(ends), mean), (max(ends), mean))
                 found.append(Series(label, len(found) % CURVES, level, level=True))
             upwards = _with_unit(names.quantity(lines[0].metric), lines[0])
-            return Picture(title, words, upwards, tuple(found), _baseline(lines), family, marked=True)
+            return Picture(title, words, upwards, tuple(found), _baseline(lines), _most(lines[0]), family, marked=True)
     return None
 
 
 def _with_unit(quantity: str, line: Line) -> str:
     return f"{quantity} in %" if line.percent else quantity
+
+
+def _most(line: Line) -> float | None:
+    return line.scale if "accuracy" in line.metric else None
 
 
 def _baseline(lines: Sequence[Line]) -> float | None:
@@ -226,12 +233,9 @@ def _row(line: Line, hue: int) -> Series | None:
 def _thinned(line: Line, run: Record, limit: int) -> Points:
     """Return the curve of a run with few points: medians of stretches, the first and last point themselves."""
     curve = line.curve_of(run)
-    found = []
-    for stretch in stretches(len(curve), limit):
-        value = summarise([curve[i][1] for i in stretch])
-        if value is not None:
-            found.append((float(curve[stretch[len(stretch) // 2]][0]), value.median * line.scale))
-    return tuple(found)
+    x, y, *_ = thinned([float(step) for step, _ in curve], [value for _, value in curve], limit)
+    places = zip(x, y, strict=True)
+    return tuple((place, value * line.scale) for place, value in places if place is not None and value is not None)
 
 
 def _at(points: Points, place: float) -> float | None:

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import get_args
 
 from eigenloop.comparison.claims import Finding, Side, Verdict
-from eigenloop.comparison.numerals import digits_of, number, printed, times, with_spread
 from eigenloop.comparison.outcomes import Outcome, Progress
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments.plan import LEARNED
 from eigenloop.experiments.schema import Measure
 from eigenloop.report import names
+from eigenloop.text.numbers import digits_of, number, printed, times, with_spread
 
 MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"

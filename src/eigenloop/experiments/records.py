@@ -15,6 +15,7 @@ from eigenloop.experiments.remeasure import measured_again
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
 from eigenloop.runs import MetricLine, Summary, atomic, read_metrics, read_summary
 from eigenloop.runs.json_text import finite
+from eigenloop.text.numbers import significant
 from eigenloop.training import RunError
 from eigenloop.training.runs import numerics_of_run
 
@@ -186,7 +187,7 @@ def thinned(curve: Sequence[tuple[int, float | None]]) -> list[tuple[int, float 
     (200, [(1, 0.33333)])
     """
     chosen = spread(len(curve), POINTS)
-    return [(curve[i][0], None if (value := curve[i][1]) is None else float(f"{value:.5g}")) for i in chosen]
+    return [(curve[i][0], None if (value := curve[i][1]) is None else significant(value, 5)) for i in chosen]
 
 
 def _without_places(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -14,6 +14,7 @@ from eigenloop import dtypes, initializers
 from eigenloop.layers import options
 from eigenloop.layers.rounded_state import RoundedState
 from eigenloop.matrices import Matrix
+from eigenloop.matrices.outermost import outermost
 from eigenloop.matrices.snapshot import Snapshot
 from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.recurrence import kernel
@@ -143,9 +144,16 @@ class Cells(RoundedState):
 
     def _matrices(self) -> Iterator[Matrix]:
         """Yield the outermost matrices: those that the recurrence multiplies with."""
-        for _, _, cell in self._cells():
-            recurrent = getattr(self, f"recurrent{cell}")
-            yield from ([recurrent] if isinstance(recurrent, Matrix) else recurrent.values())
+        for _, matrix in outermost(self):
+            yield matrix
+
+    def cell_matrices(self) -> dict[str, dict[str, Matrix]]:
+        """Return the matrices of every cell, ``"recurrent_l0"``, by the rest of their names: ``""`` or ``".reset"``."""
+        cells = {f"recurrent{cell}": getattr(self, f"recurrent{cell}") for _, _, cell in self._cells()}
+        return {
+            name: {f".{gate}" if gate else "": matrix for gate, matrix in outermost(cell)}
+            for name, cell in cells.items()
+        }
 
     @property
     def state_dtype(self) -> torch.dtype:

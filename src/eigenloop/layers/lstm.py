@@ -15,6 +15,7 @@ from eigenloop.layers.gated import GatedLayer
 from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.quantization.layer_quantizer import made_quantizer
 from eigenloop.quantization.state_quantizer import made_state_quantizer
+from eigenloop.recurrence.lstm import check_cell
 
 
 class LSTM(GatedLayer):
@@ -35,7 +36,8 @@ class LSTM(GatedLayer):
         recurrent: name of a matrix or callable ``n -> matrix``, called once for each constrained gate;
             ``"cayley"`` where gates are constrained and none is named.
         constrained: which of ``"input"``, ``"forget"``, ``"cell"``, ``"output"`` get it; the others are `Free`.
-        cell: activation of the candidate for the cell, ``"tanh"`` or ``"modrelu"``.
+        cell: activation of the candidate for the cell: ``"tanh"``, ``"modrelu"``, ``"relu"``, ``"identity"``, or one of
+            your own.
         train_initial_state: learn h0 and c0 (``h0_l0``, ``c0_l0``), used wherever no state is given.
         locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
         bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
@@ -95,7 +97,8 @@ class LSTM(GatedLayer):
                 f"el.LSTM has no projection, got proj_size={proj_size}: leave it out and put a torch.nn.Linear behind "
                 "the layer, or use torch.nn.LSTM"
             )
-        options.one_of("cell", cell, ("tanh", "modrelu"))
+        options.registered("cell", cell, recurrence.ACTIVATIONS)
+        check_cell(cell)
         self._choose_gates(constrained)
         if recurrent is not None and not self.constrained:
             raise ValueError(
@@ -162,7 +165,7 @@ class LSTM(GatedLayer):
         """Return what is added to U x of the four gates, and modReLU's b."""
         if not self.bias:
             return None, None
-        if self.cell == "tanh":
+        if self.cell != "modrelu":
             return getattr(self, f"bias_ih{cell}") + getattr(self, f"bias_hh{cell}"), None
         i, f, bias, o = getattr(self, f"bias{cell}").chunk(4)
         return torch.cat((i, f, torch.zeros_like(bias), o)), bias

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from eigenloop.layers.base import Carried, RecurrentLayer
 from eigenloop.matrices.cache import Holder
+from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.recurrence import kernel
 
 
@@ -37,7 +38,7 @@ class Stream:
 
     def __init__(self, network: nn.Module, batch_size: int = 1) -> None:
         given = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
-        reads = given is network or hasattr(network, "readout_weight")  # a Model, which is made of layers
+        reads = given is network or isinstance(network, QuantizableReadout)  # a Model, which is made of layers
         if not isinstance(given, RecurrentLayer) or not reads:
             raise TypeError(f"Stream takes an el.RNN, el.GRU, el.LSTM or el.Model, got {type(network).__name__}")
         if given.bidirectional:
@@ -91,7 +92,8 @@ class Stream:
         """
         if x.shape != self._shape:
             raise RuntimeError(f"a step of this stream takes an input of shape {self._shape}, got {tuple(x.shape)}")
-        self._x[0].copy_(self._layer._rounded_input(self._model.embedded(x) if self._embeds else x))
+        entered = x if self._model is None else self._model.entered(x)
+        self._x[0].copy_(self._layer._rounded_input(entered))
         if self._calls:
             for call in self._calls:
                 call()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from torch import nn
 
-from eigenloop.matrices import Matrix
+from eigenloop.matrices.outermost import outermost
 
 
 def param_groups(
@@ -44,7 +43,7 @@ def param_groups(
     slow: dict[int, nn.Parameter] = {}
     projected: dict[int, nn.Parameter] = {}
     decayed: dict[int, tuple[nn.Parameter, float]] = {}
-    for matrix in _outermost_matrices(module):
+    for _, matrix in outermost(module):
         projected |= {id(p): p for p in matrix.projected_parameters() if p.requires_grad}
         slow |= {id(p): p for p in matrix.slow_parameters() if p.requires_grad and id(p) not in projected}
         decayed |= {id(p): (p, rate) for p, rate in matrix.weight_decays() if p.requires_grad}
@@ -61,12 +60,3 @@ def param_groups(
         parameters = [p for p, own in decayed.values() if own == rate]
         groups.append({"name": f"decay {rate:g}", "params": parameters, "lr": lr, "weight_decay": rate})
     return [group for group in groups if group["params"]]
-
-
-def _outermost_matrices(module: nn.Module) -> Iterator[Matrix]:
-    """Yield the matrices that are not part of another one; those speak for their parts."""
-    if isinstance(module, Matrix):
-        yield module
-        return
-    for child in module.children():
-        yield from _outermost_matrices(child)

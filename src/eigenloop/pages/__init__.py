@@ -1,5 +1,5 @@
 """What the HTML pages share: how templates are filled in, the frame of a page, its colours and letters."""
 
-from eigenloop.pages.page import asset, environment, printable, style
+from eigenloop.pages.page import Frame, environment, frame, printable
 
-__all__ = ["asset", "environment", "printable", "style"]
+__all__ = ["Frame", "environment", "frame", "printable"]

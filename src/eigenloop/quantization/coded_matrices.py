@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.quantizer import codes
-from eigenloop.quantization.size import gates_of
+from eigenloop.quantization.readout import QuantizableReadout
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,17 @@ def network_codes(network: nn.Module) -> dict[str, Codes]:
         prefix = f"{name}." if name else ""
         if isinstance(module, QuantizableLayer) and module.quantizer is not None:
             found |= {prefix + key: value for key, value in _layer(module, module.quantizer).items()}
-        bits = getattr(module, "readout_bits", None)
-        if bits is not None:
-            weight = module.readout.weight
-            assert isinstance(weight, Tensor)
-            found[f"{prefix}readout.weight"] = _coded(weight, Quantizer(bits))
+        if isinstance(module, QuantizableReadout) and module.readout_bits is not None:
+            found[f"{prefix}readout.weight"] = _coded(module.readout.weight, Quantizer(module.readout_bits))
     if not found:
         name = type(network).__name__
         raise ValueError(f"this {name} is not quantized: build it with bits=, or call quantization.quantize_ first")
     return found
 
 
-def _layer(layer: nn.Module, quantizer: Quantizer) -> dict[str, Codes]:
-    cells = {name: gates_of(child) for name, child in layer.named_children()}
+def _layer(layer: QuantizableLayer, quantizer: Quantizer) -> dict[str, Codes]:
     found = {}
-    for name, matrices in cells.items():
+    for name, matrices in layer.cell_matrices().items():
         inputs = name.replace("recurrent", "weight_ih")
         if hasattr(layer, inputs):
             for ending, U in zip(matrices, getattr(layer, inputs).chunk(len(matrices)), strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -38,6 +38,10 @@ class QuantizableLayer(nn.Module):
     @abstractmethod
     def _matrices(self) -> Iterable[nn.Module]:
         """Return the outermost matrices: those that the recurrence multiplies with."""
+
+    @abstractmethod
+    def cell_matrices(self) -> Mapping[str, Mapping[str, nn.Module]]:
+        """Return the matrices of every cell, ``"recurrent_l0"``, by the rest of their names: ``""`` or ``".reset"``."""
 
     def active_quantizer(self) -> Quantizer | None:
         """Return the quantizer that is at work now; one for after training is so in evaluation only."""

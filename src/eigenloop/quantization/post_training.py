@@ -9,6 +9,7 @@ from torch import nn
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer, made_quantizer
 from eigenloop.quantization.quantizer import checked_bits
+from eigenloop.quantization.readout import QuantizableReadout
 
 M = TypeVar("M", bound=nn.Module)
 
@@ -38,7 +39,7 @@ def quantize_(
     for layer in layers:
         if quantizer is not None and layer.state_dtype.is_complex:
             raise ValueError("a complex recurrent matrix cannot be quantized")
-    readouts = [module for module in network.modules() if hasattr(module, "readout_bits")]
+    readouts = [module for module in network.modules() if isinstance(module, QuantizableReadout)]
     if readout_bits is not None:
         checked_bits(readout_bits)
         if not readouts:
@@ -46,5 +47,5 @@ def quantize_(
     for layer in layers:
         layer.quantizer = quantizer
     for model in readouts:
-        model.readout_bits = readout_bits  # type: ignore[assignment]
+        model.readout_bits = readout_bits
     return network

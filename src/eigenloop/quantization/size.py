@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,8 @@ from torch import Tensor, nn
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer
 from eigenloop.quantization.quantizer import checked_bits
+from eigenloop.quantization.readout import QuantizableReadout
+from eigenloop.scaling import Scaling
 
 #: A float32, and so a step of the quantizer.
 _FLOAT_BITS = 32
@@ -28,12 +31,14 @@ class Part:
         numbers: how many there are, a complex one counting twice.
         bits: the width of each, 32 for floating point.
         steps: how many steps of a quantizer come with it.
+        added: whether floating point would not need it at all, as a table of tanh.
     """
 
     name: str
     numbers: int
     bits: int
     steps: int
+    added: bool = False
 
     @property
     def bytes(self) -> int:
@@ -43,7 +48,7 @@ class Part:
     @property
     def float_bytes(self) -> int:
         """In float32."""
-        return self.numbers * _FLOAT_BITS // 8
+        return 0 if self.added else self.numbers * _FLOAT_BITS // 8
 
 
 @dataclass(frozen=True)
@@ -52,16 +57,11 @@ class SizeReport:
 
     Attributes:
         parts: what is stored.
-        states: what is carried from step to step for one sequence, in RAM; printed where it is in few bits.
+        ram: what an integer network keeps in memory while it runs, or the rounded states of one that trains.
     """
 
     parts: tuple[Part, ...]
-    states: tuple[Part, ...] = ()
-
-    @property
-    def ram_bytes(self) -> int:
-        """What is carried from step to step, in its width."""
-        return sum(part.bytes for part in self.states)
+    ram: tuple[Part, ...] = ()
 
     @property
     def bytes(self) -> int:
@@ -73,9 +73,14 @@ class SizeReport:
         """All parts in float32."""
         return sum(part.float_bytes for part in self.parts)
 
+    @property
+    def ram_bytes(self) -> int:
+        """All that is kept in memory while an integer network runs."""
+        return sum(part.bytes for part in self.ram)
+
     def __str__(self) -> str:
-        """Return a line for every part and one for all."""
-        width = max((len(part.name) for part in self.parts), default=0)
+        """Return a line for every part and one for all; the same for memory."""
+        width = max((len(part.name) for part in (*self.parts, *self.ram)), default=0)
         lines = [f"{'':{width}}  {'numbers':>10}  {'bits':>5}  {'bytes':>10}  {'float32':>10}"]
         for part in self.parts:
             row = f"{part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}  {part.float_bytes:>10,}"
@@ -83,11 +88,11 @@ class SizeReport:
         numbers = sum(part.numbers for part in self.parts)
         total = f"{numbers:>10,}  {'':>5}  {self.bytes:>10,}  {self.float_bytes:>10,}"
         lines.append(f"{'all':{width}}  {total}  {self._compared()}".rstrip())
-        if any(part.bits < _FLOAT_BITS for part in self.states):
-            lines.append("in RAM:")
-            for part in self.states:
-                row = f"{part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}  {part.float_bytes:>10,}"
-                lines.append(f"{part.name:{width}}  {row}")
+        if self.ram:
+            lines.append(f"in memory, {self.ram_bytes:,} bytes:")
+            lines += [
+                f"{part.name:{width}}  {part.numbers:>10,}  {part.bits:>5}  {part.bytes:>10,}" for part in self.ram
+            ]
         return "\n".join(lines)
 
     def _compared(self) -> str:
@@ -98,11 +103,22 @@ class SizeReport:
         return f"{ratio:.1f} times smaller" if round(ratio, 1) > 1 else ""
 
 
-def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout_bits: int | None = None) -> SizeReport:
+class IntegerSizes(Protocol):
+    """A network of `eigenloop.deploy.integer`, which knows its own parts."""
+
+    def size_parts(self) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """Return what is stored and what is in memory."""
+        ...
+
+
+def size_report(
+    network: nn.Module | IntegerSizes, bits: int | Quantizer | None = None, readout_bits: int | None = None
+) -> SizeReport:
     """Count what a device needs to run a network: U and the dense W in k bits with a step each, all else in float32.
 
     Args:
-        network: an `eigenloop` layer or Model, or any module of torch (all in float32).
+        network: an `eigenloop` layer or Model, any module of torch (all in float32), or an integer network, all of
+            whose widths are decided.
         bits: count as if U and W had this width; as the network is quantized if left out.
         readout_bits: the same for the read-out.
 
@@ -119,21 +135,26 @@ def size_report(network: nn.Module, bits: int | Quantizer | None = None, readout
     readout.bias            10     32          40          40
     all                 30,780              21,383     123,120  5.8 times smaller
     """
+    if not isinstance(network, nn.Module):
+        if bits is not None or readout_bits is not None:
+            raise ValueError("the widths of an integer network are decided: leave out bits= and readout_bits=")
+        return SizeReport(*network.size_parts())
     return SizeReport(tuple(_parts(network, bits, readout_bits)), tuple(_states(network)))
 
 
 def _states(network: nn.Module) -> Iterator[Part]:
-    """Count what the cells of a network carry: a state each, and an LSTM's cell."""
+    """Count what cells with a rounded state carry from step to step: a state each, and an LSTM's cell."""
     for name, module in network.named_modules():
-        if isinstance(module, QuantizableLayer):
-            bits = _FLOAT_BITS if module.state_quantizer is None else module.state_quantizer.bits
+        if isinstance(module, QuantizableLayer) and module.state_quantizer is not None:
             for carried, numbers in module.carried_sizes().items():
-                yield Part(f"{name}.{carried}" if name else carried, numbers, bits, 0)
+                yield Part(f"{name}.{carried}" if name else carried, numbers, module.state_quantizer.bits, 0)
 
 
 def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int | None) -> Iterator[Part]:
     counted: set[int] = set()
-    readout_bits = readout_bits if readout_bits is not None else getattr(network, "readout_bits", None)
+    readout = network.readout if isinstance(network, QuantizableReadout) else None
+    if readout_bits is None and isinstance(network, QuantizableReadout):
+        readout_bits = network.readout_bits
     for name, module in network.named_modules():
         prefix = f"{name}." if name else ""
         if isinstance(module, QuantizableLayer):
@@ -143,15 +164,18 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             if id(parameter) in counted:  # of a layer above, or tied
                 continue
             counted.add(id(parameter))
-            is_read = parameter is getattr(getattr(network, "readout", None), "weight", None)
+            is_read = readout is not None and parameter is readout.weight
             yield _part(prefix + key, parameter, readout_bits if is_read else None)
+        if isinstance(module, Scaling):
+            for key, buffer in module.named_buffers():
+                yield _part(prefix + key, buffer, None)
 
 
 def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:
     """Count a recurrent layer: its own parameters, and the dense W in place of what it is built from."""
     quantizer = bits if isinstance(bits, Quantizer) else layer.quantizer if bits is None else Quantizer(bits)
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
-    cells = {name: gates_of(child) for name, child in layer.named_children()}
+    cells = layer.cell_matrices()
     for name, parameter in layer.named_parameters(recurse=False):
         if name.split("_l")[0] in _RANGES:
             continue  # a device has it in its multipliers
@@ -165,11 +189,6 @@ def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -
             with torch.no_grad():
                 W = matrix()
             yield _part(prefix + name + key, W, width, len(W) if per_row else 1)
-
-
-def gates_of(cell: nn.Module) -> dict[str, nn.Module]:
-    """Return the matrices of a cell by the ending of their names: one, or those of a GRU's gates."""
-    return {"": cell} if hasattr(cell, "defect") else {f".{gate}": matrix for gate, matrix in cell.named_children()}
 
 
 def _part(name: str, tensor: Tensor, bits: int | None, steps: int = 1) -> Part:

@@ -14,16 +14,17 @@ from eigenloop import initializers
 from eigenloop.layers import GRU, LSTM
 from eigenloop.layers.gated import GatedLayer, Gates
 from eigenloop.matrices import Free, Givens, NeumannCayley
+from eigenloop.recipes.own_matrix import own_matrix, with_matrix
 from eigenloop.recipes.starts import (
     Generator,
     Size,
     constant_,
     parameters_of,
     uniform_,
-    with_matrix,
 )
 
 
+@own_matrix("negative", "order", "reset_every", "tolerance", "exact")
 def ncgru(
     input_size: int,
     hidden_size: Size,
@@ -65,6 +66,7 @@ def ncgru(
     return made
 
 
+@own_matrix("style", "capacity")
 def goru(
     input_size: int,
     hidden_size: Size,

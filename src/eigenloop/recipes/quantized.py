@@ -9,11 +9,13 @@ from typing import Any, Literal
 from eigenloop.layers import RNN
 from eigenloop.matrices import Bjorck, Free, Matrix, Orthogonal
 from eigenloop.quantization import Quantizer
-from eigenloop.recipes.starts import Generator, Init, Size, glorot, uniform_, uniform_inputs_, with_matrix
+from eigenloop.recipes.own_matrix import own_matrix, with_matrix
+from eigenloop.recipes.starts import Generator, Init, Size, glorot, uniform_, uniform_inputs_
 
 Strategy = Literal["ptq-projunn", "ste-pen", "ste-projunn", "ste-bjorck"]
 
 
+@own_matrix("init")
 def qornn(
     input_size: int,
     hidden_size: Size,

@@ -20,6 +20,7 @@ from eigenloop.matrices import (
     Schur,
     Unitary,
 )
+from eigenloop.recipes.own_matrix import own_matrix, with_matrix
 from eigenloop.recipes.starts import (
     Generator,
     Init,
@@ -31,7 +32,6 @@ from eigenloop.recipes.starts import (
     normal_inputs_,
     uniform_,
     uniform_inputs_,
-    with_matrix,
 )
 
 
@@ -44,6 +44,7 @@ def _modrelu_rnn(
     return rnn
 
 
+@own_matrix("init")
 def rnn(input_size: int, hidden_size: Size, *, init: Init = "glorot", generator: Generator = None, **layer: Any) -> RNN:
     """The plain RNN that nnRNN compares with: modReLU too, U Glorot normal, and U x has a bias."""
     matrix = partial(Free, init=init, generator=generator)
@@ -52,6 +53,7 @@ def rnn(input_size: int, hidden_size: Size, *, init: Init = "glorot", generator:
     return made
 
 
+@own_matrix("init")
 def rnn_orth(
     input_size: int, hidden_size: Size, *, init: Init = "rotation", generator: Generator = None, **layer: Any
 ) -> RNN:
@@ -59,6 +61,7 @@ def rnn_orth(
     return rnn(input_size, hidden_size, init=init, generator=generator, **layer)
 
 
+@own_matrix("negative", "init")
 def scornn(
     input_size: int,
     hidden_size: Size,
@@ -75,6 +78,7 @@ def scornn(
     return made
 
 
+@own_matrix("init")
 def exprnn(
     input_size: int, hidden_size: Size, *, init: Init = "henaff", generator: Generator = None, **layer: Any
 ) -> RNN:
@@ -85,6 +89,7 @@ def exprnn(
     return made
 
 
+@own_matrix("rebase_every", "init")
 def dtriv(
     input_size: int,
     hidden_size: Size,
@@ -101,6 +106,7 @@ def dtriv(
     return made
 
 
+@own_matrix("delta", "triangle_decay", "train_gamma", "blocks", "orthogonal", "init")
 def nnrnn(
     input_size: int,
     hidden_size: Size,
@@ -132,6 +138,7 @@ def nnrnn(
     return made
 
 
+@own_matrix("init")
 def projunn(
     input_size: int, hidden_size: Size, *, init: Init = "henaff", generator: Generator = None, **layer: Any
 ) -> RNN:
@@ -145,6 +152,7 @@ def projunn(
     return made
 
 
+@own_matrix("reflections", "init")
 def ornn(
     input_size: int,
     hidden_size: Size,
@@ -165,6 +173,7 @@ def ornn(
     return made
 
 
+@own_matrix("reflections", "margin")
 def spectralrnn(
     input_size: int,
     hidden_size: Size,
@@ -183,6 +192,7 @@ def spectralrnn(
     return made
 
 
+@own_matrix("style", "capacity", "complex")
 def eurnn(
     input_size: int,
     hidden_size: Size,
@@ -200,6 +210,7 @@ def eurnn(
     return made
 
 
+@own_matrix("init")
 def urnn_full(
     input_size: int, hidden_size: Size, *, init: Init = "urnn", generator: Generator = None, **layer: Any
 ) -> RNN:
@@ -216,6 +227,7 @@ def urnn_full(
     return made
 
 
+@own_matrix("short", "negative", "coupling", "coupling_init", "eps")
 def enrnn(
     input_size: int,
     hidden_size: Size,

@@ -1,26 +1,19 @@
-"""What recipes share: starts of input weights, biases and initial states, as the papers draw them, and their matrix."""
+"""What recipes share: starts of input weights, biases and initial states, as the papers draw them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
 
 from eigenloop import initializers
 from eigenloop.layers.base import RecurrentLayer
-from eigenloop.matrices import Matrix
 
 Size = int | Sequence[int]
 Generator = torch.Generator | None
 Init = str | Tensor
-
-
-def with_matrix(matrix: Callable[[int], Matrix], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layer's options with a recipe's own matrix, unless another one was asked for."""
-    return {"recurrent": matrix, **layer}
 
 
 def glorot(m: int, n: int) -> float:

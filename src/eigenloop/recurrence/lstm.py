@@ -53,7 +53,7 @@ def lstm(
         h0: initial state: (B, n).
         c0: initial cell: (B, n).
         lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
-        cell: activation of the candidate, ``"tanh"`` or ``"modrelu"``.
+        cell: activation of the candidate, a key of `ACTIVATIONS`; not ``"leaky_relu"``, for which no slope is given.
         reverse: run from the last valid step to the first.
         input_weight: U of the four gates, stacked: (4n, m) or None.
         input_bias: added to U x: (4n,) or None.
@@ -93,9 +93,18 @@ def lstm_cells(
 
 def _checked(cell: str, bias: Tensor | None) -> str:
     """Return the activation that is meant: modReLU without a threshold changes nothing."""
+    check_cell(cell)
     if bias is not None and ACTIVATIONS[cell].additive_bias:
         raise ValueError(f"bias is modReLU's threshold, and cell={cell!r} has none: add it to input_bias")
     return "identity" if cell == "modrelu" and bias is None else cell
+
+
+def check_cell(cell: str) -> None:
+    """Refuse the one activation that needs a further number."""
+    if cell == "leaky_relu":
+        raise ValueError(
+            "cell='leaky_relu' has no slope in an LSTM: use cell='relu', or register a leaky ReLU of your own"
+        )
 
 
 @torch.library.custom_op("eigenloop::lstm", mutates_args=())

@@ -21,8 +21,8 @@ def _model(name: str, title: str, target: str, page: str, line: str) -> Entry:
     return Entry(name, title, line, f"{page}.md", f"eigenloop.recipes.{target}")
 
 
-def _task(name: str, title: str, target: str, line: str) -> Entry:
-    return Entry(name, title, line, "training.md", f"eigenloop.tasks:{target}")
+def _task(name: str, title: str, target: str, line: str, page: str = "training") -> Entry:
+    return Entry(name, title, line, f"{page}.md", f"eigenloop.tasks:{target}")
 
 
 def _optimizer(name: str, target: str, line: str, *options: str) -> Entry:
@@ -130,6 +130,13 @@ TASKS = (
         "Predict the next of 10,000 words, one of which is the end of a line.",
     ),
     _task("timit", "TIMIT", "TIMIT", "Predict each frame of 129 log-powers (dB) of speech from those before."),
+    _task(
+        "sequences",
+        "Own sequences",
+        "Sequences",
+        "Learn from sequences of one's own, read from a file or folder.",
+        "data",
+    ),
 )
 
 OPTIMIZERS = (

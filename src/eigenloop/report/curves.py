@@ -2,120 +2,159 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
+from eigenloop.charts import Chart, Figure, Key, Line, draw, scales, thinned
+from eigenloop.charts.lines import Weight
 from eigenloop.report import names
-from eigenloop.report.chart import Chart, draw
-from eigenloop.report.formatting import enumeration, quantity
 from eigenloop.report.groups import Entry, Group
-from eigenloop.report.tracks import AXES, Track
+from eigenloop.runs.run import KINDS
+from eigenloop.text.names import enumeration
+from eigenloop.text.typography import quantity
 
 DEFECT, RATIO = "defect", "singular_ratio"
 #: The unit roundoff of the types that a run may be trained in.
 ROUNDING = {"float32": 2.0**-23, "float64": 2.0**-52}
+#: How the kinds of lines are called, and how their axes are.
+SPLITS = {"train": "training", "valid": "validation", "test": "test"}
+AXES = {"steps": "training step", "time": "training time"}
 
 
 @dataclass(frozen=True)
-class Figure:
-    """The charts of one task, one for each quantity and axis, and the numbers that hovering reads.
+class Track:
+    """What a run measured of one kind: in training, in validation or in tests."""
 
-    Attributes:
-        numbers: for each track its run, kind, steps, seconds and values by quantity, None where not finite.
-        notes: sentences on what is not in the charts.
-    """
+    entry: Entry
+    kind: str
 
-    key: str
-    title: str
-    quantities: tuple[str, ...]
-    axes: tuple[str, ...]
-    charts: tuple[Chart, ...]
-    entries: tuple[Entry, ...]
-    numbers: tuple[Mapping[str, object], ...]
-    notes: tuple[str, ...]
+    def values(self, name: str) -> list[float | None]:
+        """Return all values of a quantity, None where it was not measured or is not finite."""
+        values = (line.values.get(name) for line in self.entry.run.lines[self.kind])
+        return [value if value is not None and math.isfinite(value) else None for value in values]
 
-    @property
-    def choices(self) -> list[tuple[int, str]]:
-        """The position and the written name of each quantity."""
-        return [(position, names.quantity(name)) for position, name in enumerate(self.quantities)]
+    def finite(self, name: str) -> list[float]:
+        """Return the values of a quantity that are finite."""
+        return [value for value in self.values(name) if value is not None]
 
-    @property
-    def margin(self) -> int:
-        """The room at the right, in pixels, that all its charts have."""
-        return max(chart.margin for chart in self.charts)
+    @cached_property
+    def quantities(self) -> list[str]:
+        """List what it measured."""
+        return list(dict.fromkeys(name for line in self.entry.run.lines[self.kind] for name in line.values))
+
+    def places(self, axis: str) -> list[float | None]:
+        """Return where its values stand along an axis."""
+        return [line.step if axis == "steps" else line.seconds for line in self.entry.run.lines[self.kind]]
 
 
-def learning(group: Group, found: Sequence[Track], key: str) -> Figure | None:
-    """Make the learning curves of a task from its tracks; None while nothing has been measured."""
-    quantities = _quantities(found, group.metric)
+def learning(group: Group, key: str) -> Figure | None:
+    """Make the learning curves of a task; None while nothing has been measured."""
+    tracks = _tracks(group)
+    quantities = _quantities(tracks, group.metric)
     if not quantities:
         return None
-    references = {name: _baselines(group, name) for name in quantities}
-    return _figure(group, key, found, references, _unevaluated(group))
+    return _figure(group, key, tracks, {name: _baselines(group, name) for name in quantities}, _unevaluated(group))
 
 
-def defects(group: Group, found: Sequence[Track], key: str) -> Figure | None:
+def defects(group: Group, key: str) -> Figure | None:
     """Make the curves of how far W is from its set; None where no run measures it."""
-    drawn = [track for track in found if any(value > 0 for value in track.medians(DEFECT))]
+    tracks = _tracks(group)
+    drawn = [track for track in tracks if any(value > 0 for value in track.finite(DEFECT))]
     if not drawn:
         return None
     types = {str(track.entry.run.section("training").get("dtype")) for track in drawn}
     references = {f"one rounding of {kind}": ROUNDING[kind] for kind in sorted(types) if kind in ROUNDING}
-    return _figure(group, key, drawn, {DEFECT: references}, _unmeasured(group, found))
+    return _figure(group, key, drawn, {DEFECT: references}, _unmeasured(group, tracks))
 
 
-def conditioning(group: Group, found: Sequence[Track], key: str) -> Figure | None:
+def conditioning(group: Group, key: str) -> Figure | None:
     """Make the curves of sigma_min / sigma_max of q(W); None where no run is quantized."""
-    drawn = [track for track in found if track.medians(RATIO)]
+    drawn = [track for track in _tracks(group) if track.finite(RATIO)]
     if not drawn:
         return None
     return _figure(group, key, drawn, {RATIO: {"orthogonal": 1.0}}, [])
 
 
+def _tracks(group: Group) -> list[Track]:
+    """Return what runs have measured: training first, so that what counts is drawn over it."""
+    return [Track(entry, kind) for kind in KINDS for entry in group.entries if entry.run.lines[kind]]
+
+
 def _figure(
-    group: Group, key: str, found: Sequence[Track], references: Mapping[str, Mapping[str, float]], notes: Sequence[str]
+    group: Group, key: str, tracks: Sequence[Track], references: Mapping[str, Mapping[str, float]], notes: Sequence[str]
 ) -> Figure:
     """Draw each quantity that has an entry in `references`, which may be empty, against each axis."""
-    timed = any(place is not None for track in found for place in track.seconds)
-    axes = AXES if timed else AXES[:1]
-    shown = {track.entry.index for track in found}
+    timed = any(place is not None for track in tracks for place in track.places("time"))
+    shown = {track.entry.index: track.entry for track in tracks}
     return Figure(
         key=key,
-        title=group.title,
-        quantities=tuple(references),
-        axes=axes,
         charts=tuple(
-            draw(found, name, axis, lines, higher_is_better=group.higher_is_better and name == group.metric)
-            for name, lines in references.items()
-            for axis in axes
+            _chart(group, tracks, name, axis, dashed)
+            for name, dashed in references.items()
+            for axis in (AXES if timed else ("steps",))
         ),
-        entries=tuple(entry for entry in group.entries if entry.index in shown),
-        numbers=tuple(_numbers(track, list(references)) for track in found),
+        keys=tuple(_key(entry) for entry in group.entries if entry.index in shown),
         notes=tuple(notes),
     )
 
 
-def _quantities(found: Sequence[Track], metric: str) -> list[str]:
+def _key(entry: Entry) -> Key:
+    return Key(entry.index, entry.style, entry.label, entry.short)
+
+
+def _chart(group: Group, tracks: Sequence[Track], name: str, axis: str, references: Mapping[str, float]) -> Chart:
+    evaluated = any(track.kind != "train" and track.finite(name) for track in tracks)
+    lines = [_line(track, name, axis, evaluated) for track in tracks if track.finite(name)]
+    last = max((place for line in lines for place in line.x if place is not None), default=1.0) or 1.0
+    x, x_title = scales.linear(0.0, last), AXES[axis]
+    if axis == "time":
+        x, unit = scales.duration(last)
+        x_title += f" in {unit}"
+    fraction = (group.higher_is_better and name == group.metric) or "accuracy" in name or "ratio" in name
+    written = names.quantity(name)
+    return draw(
+        lines,
+        title=f"{written} against {AXES[axis]}, {group.title}",
+        x=x,
+        y=scales.fitting(
+            [value for line in lines for value in line.heights()],
+            list(references.values()),
+            most=1.0 if fraction else None,
+            log=True if name == DEFECT else None,
+        ),
+        x_title=x_title,
+        y_title=written,
+        references=references,
+        choice=(written, axis),
+    )
+
+
+def _line(track: Track, name: str, axis: str, evaluated: bool) -> Line:
+    weights: dict[str, Weight] = {"train": "faint" if evaluated else "thin", "valid": "strong", "test": "dotted"}
+    x, y, low, high = thinned(track.places(axis), track.values(name))
+    return Line(_key(track.entry), x, y, low, high, weights[track.kind], SPLITS[track.kind])
+
+
+def _quantities(tracks: Sequence[Track], metric: str) -> list[str]:
     """List what can be plotted: what the runs are judged by, what is evaluated, then what training alone knows."""
     ordered: dict[str, None] = {metric: None}
     for kinds in (("valid", "test"), ("train",)):
-        for track in found:
+        for track in tracks:
             if track.kind in kinds:
-                ordered |= dict.fromkeys(track.values)
+                ordered |= dict.fromkeys(track.quantities)
     return [
         name
         for name in ordered
-        if name not in (DEFECT, RATIO) and (name == metric or _varies(found, name)) and _known(found, name)
+        if name not in (DEFECT, RATIO)
+        and (_varies(tracks, name) or (name == metric and any(track.finite(name) for track in tracks)))
     ]
 
 
-def _known(found: Sequence[Track], name: str) -> bool:
-    return any(track.medians(name) for track in found)
-
-
-def _varies(found: Sequence[Track], name: str) -> bool:
+def _varies(tracks: Sequence[Track], name: str) -> bool:
     # A learning rate that never changes, or a penalty that is always 0, is in the config and makes no curve.
-    return any(len(set(track.medians(name))) > 1 for track in found)
+    return any(len(set(track.finite(name))) > 1 for track in tracks)
 
 
 def _baselines(group: Group, name: str) -> dict[str, float]:
@@ -135,31 +174,11 @@ def _unevaluated(group: Group) -> list[str]:
     ]
 
 
-def _unmeasured(group: Group, found: Sequence[Track]) -> list[str]:
-    measured = {track.entry.index: track.medians(DEFECT) for track in found if track.medians(DEFECT)}
+def _unmeasured(group: Group, tracks: Sequence[Track]) -> list[str]:
+    measured = {track.entry.index: values for track in tracks if (values := track.finite(DEFECT))}
     without = [entry.label for entry in group.entries if entry.index not in measured]
     zero = [entry.label for entry in group.entries if entry.index in measured and not any(measured[entry.index])]
     return [
         *([f"Exactly 0 throughout, so not on this scale: {enumeration(zero)}."] if zero else []),
         *([f"Not measured for {enumeration(without)}."] if without else []),
     ]
-
-
-def _numbers(track: Track, quantities: Sequence[str]) -> dict[str, object]:
-    return {
-        "run": track.entry.index,
-        "kind": track.kind,
-        "step": [_rounded(step) for step in track.steps],
-        "time": [_rounded(second) for second in track.seconds],
-        "values": [
-            [None if stretch is None else _rounded(stretch.median) for stretch in track.values.get(name, ())]
-            for name in quantities
-        ],
-    }
-
-
-def _rounded(value: float | None) -> float | int | None:
-    """Keep what a reader can see, without the 15 digits that would double the size of the page."""
-    if value is None:
-        return None
-    return int(value) if value == int(value) and abs(value) < 1e15 else float(f"{value:.4g}")

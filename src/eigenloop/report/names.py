@@ -15,6 +15,7 @@ TASKS = {
     "pmnist": ("Permuted MNIST", "permuted MNIST"),
     "ptb-char": ("Penn Treebank, characters", "characters of Penn Treebank"),
     "ptb-word": ("Penn Treebank, words", "words of Penn Treebank"),
+    "sequences": ("Own sequences", "own sequences"),
     "smnist": ("Sequential MNIST", "sequential MNIST"),
     "timit": ("TIMIT", "TIMIT"),
 }

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from markupsafe import Markup
-
-from eigenloop import pages
+from eigenloop import charts, pages
+from eigenloop.charts import Figure, Panel, Planes, Strip
 from eigenloop.errors import RunError
-from eigenloop.report import chart, names, paths, plane, settings, verdict
-from eigenloop.report.curves import Figure, conditioning, defects, learning
-from eigenloop.report.formatting import duration, enumeration, quantity
-from eigenloop.report.groups import COLOURS, Entry, Group, grouped
-from eigenloop.report.score_scale import Places, places
+from eigenloop.report import names, settings, verdict
+from eigenloop.report.curves import conditioning, defects, learning
+from eigenloop.report.groups import Entry, Group, grouped
+from eigenloop.report.own_data import own_data
 from eigenloop.report.table import table
-from eigenloop.report.tracks import tracks
 from eigenloop.runs import atomic, read_all
+from eigenloop.text.durations import duration
+from eigenloop.text.names import enumeration
+from eigenloop.text.typography import quantity
 
 
 @dataclass(frozen=True)
@@ -29,7 +27,7 @@ class Chapter:
 
     group: Group
     verdicts: tuple[verdict.Verdict, ...]
-    places: Places | None
+    strip: Strip | None
     lead: str
     unequal: str | None
     learning: Figure | None
@@ -76,7 +74,6 @@ def render(folders: Sequence[Path]) -> str:
     chapters = [_chapter(group, i) for i, group in enumerate(groups)]
     entries = sorted((entry for group in groups for entry in group.entries), key=lambda entry: entry.index)
     figures = [figure for chapter in chapters for figure in chapter.figures()]
-    script = pages.asset("eigenloop.report", "report.js")
     return pages.printable(
         pages.environment("eigenloop.report")
         .get_template("report.html")
@@ -84,36 +81,53 @@ def render(folders: Sequence[Path]) -> str:
             title=_title(groups),
             totals=_totals(entries),
             chapters=chapters,
-            panels=plane.panels(entries),
+            own=[found for entry in entries if (found := own_data(entry.run, entry.label)) is not None],
+            planes=Planes(tuple(panel for entry in entries for panel in _panels(entry))),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
             table=table(groups),
             details=[_details(entry) for entry in entries],
-            quantities=max((len(figure.quantities) for figure in figures), default=0),
-            colours=COLOURS,
-            chart=chart,
-            paths=paths,
-            plane=plane,
-            style=pages.style("eigenloop.report", "report.css"),
-            script=Markup(script),
-            script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+            rules=charts.rules(figures),
+            colours=charts.COLOURS,
+            frame=pages.frame("eigenloop.charts", "eigenloop.report"),
         )
     )
 
 
 def _chapter(group: Group, index: int) -> Chapter:
     judged = [verdict.judge_seeds(entries, group) for entries in settings.by_seed(group)]
-    found = verdict.ranked(judged, group.higher_is_better)
-    curves = tracks(group.entries)
+    ranked = verdict.ranked(judged, group.higher_is_better)
     return Chapter(
         group=group,
-        verdicts=tuple(found),
-        places=places(found, group),
-        lead=verdict.lead(found),
+        verdicts=tuple(ranked),
+        strip=_strip(ranked, group),
+        lead=verdict.lead(ranked),
         unequal=settings.unequal(group),
-        learning=learning(group, curves, f"learning-{index}"),
-        defects=defects(group, curves, f"defect-{index}"),
-        conditioning=conditioning(group, curves, f"conditioning-{index}"),
+        learning=learning(group, f"learning-{index}"),
+        defects=defects(group, f"defect-{index}"),
+        conditioning=conditioning(group, f"conditioning-{index}"),
     )
+
+
+def _strip(verdicts: Sequence[verdict.Verdict], group: Group) -> Strip | None:
+    """Place the scores beside each other and the baseline."""
+    scores = [each.score.value if each.score else None for each in verdicts]
+    baseline = next(iter(group.baselines(group.metric)), None)
+    return charts.compared(scores, baseline, rising=group.higher_is_better)
+
+
+def _panels(entry: Entry) -> list[Panel]:
+    """Draw the eigenvalues of every matrix that a run recorded them for."""
+    spectra = entry.run.spectra
+    return [
+        charts.panel(
+            spectrum.before,
+            spectrum.after,
+            title=entry.full,
+            matrix=spectrum.name if len(spectra) > 1 else "",
+            style=entry.style,
+        )
+        for spectrum in spectra
+    ]
 
 
 def _title(groups: Sequence[Group]) -> str:

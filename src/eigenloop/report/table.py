@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eigenloop.report import names, settings
-from eigenloop.report.formatting import MISSING, duration, quantity, with_spread
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.values import finite, number
 from eigenloop.runs import Run
+from eigenloop.text.durations import duration
+from eigenloop.text.typography import MISSING, quantity, with_spread
 
 #: Columns whose cells are words; all others are numbers.
 WORDS = ("Run", "Task", "Status")

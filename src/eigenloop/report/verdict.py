@@ -7,10 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eigenloop.report import names, settings
-from eigenloop.report.formatting import THIN, enumeration, quantity
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.values import finite
 from eigenloop.runs import Run
+from eigenloop.text.names import enumeration
+from eigenloop.text.numbers import significant
+from eigenloop.text.typography import THIN, quantity
 
 #: How many times better than the baseline counts as solved, and how near to it counts as having stayed there.
 SOLVED, LEVEL = 10.0, 0.05
@@ -159,7 +161,7 @@ def share(ratio: float) -> str:
     if whole <= len(FRACTIONS) + 1:
         about = "" if abs(ratio - whole) <= 0.02 * whole else "about "
         return f"{about}{FRACTIONS[whole - 2]} of"
-    return f"about {quantity(float(f'{ratio:.2g}'))} times less than"
+    return f"about {quantity(significant(ratio, 2))} times less than"
 
 
 def _unscored(run: Run) -> tuple[str, str]:

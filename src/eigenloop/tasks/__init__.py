@@ -11,6 +11,7 @@ from eigenloop.tasks.denoise import Denoise
 from eigenloop.tasks.mnist import PermutedMNIST, SequentialMNIST
 from eigenloop.tasks.parenthesis import Parenthesis
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
+from eigenloop.tasks.sequences.task import Sequences
 from eigenloop.tasks.timit import TIMIT
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "PTBWords",
     "Parenthesis",
     "PermutedMNIST",
+    "Sequences",
     "SequentialMNIST",
     "Task",
 ]

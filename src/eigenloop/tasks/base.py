@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from eigenloop.pooling import Pool
 from eigenloop.tasks.tally import Tally
 
 
@@ -25,6 +26,7 @@ class Batch:
         lengths: (B,) valid steps of each sequence; None where all are valid. Steps beyond count for nothing.
         continues: the state after the batch before goes on here.
         lr_scale: factor of the learning rates in this step.
+        weights: (B,) what each sequence counts in the loss; None where all count alike.
     """
 
     inputs: Tensor
@@ -33,6 +35,7 @@ class Batch:
     lengths: Tensor | None = None
     continues: bool = False
     lr_scale: float = 1.0
+    weights: Tensor | None = None
 
     @property
     def size(self) -> int:
@@ -56,6 +59,7 @@ class Batch:
             inputs=self.inputs[:, low:high],
             targets=self.targets[:, low:high] if self.per_step else self.targets[low:high],
             lengths=None if self.lengths is None else self.lengths[low:high],
+            weights=None if self.weights is None else self.weights[low:high],
         )
 
     def segment(self, start: int, stop: int) -> Batch:
@@ -75,7 +79,9 @@ class Batch:
             return tensor.to(device, dtype if tensor.is_floating_point() else tensor.dtype)
 
         lengths = None if self.lengths is None else self.lengths.to(device)
-        return dataclasses.replace(self, inputs=moved(self.inputs), targets=moved(self.targets), lengths=lengths)
+        weights = None if self.weights is None else moved(self.weights)
+        inputs, targets = moved(self.inputs), moved(self.targets)
+        return dataclasses.replace(self, inputs=inputs, targets=targets, lengths=lengths, weights=weights)
 
 
 class Task(ABC):
@@ -95,6 +101,16 @@ class Task(ABC):
     tokens: ClassVar[bool] = False
     #: Only the state after the last step is read.
     last: ClassVar[bool] = False
+
+    @property
+    def pooling(self) -> Pool | None:
+        """What is read of a sequence that has one target; None where there is one for every step."""
+        return "last" if self.last else None
+
+    @property
+    def scales(self) -> frozenset[str]:
+        """Whether the network scales its ``"input"`` and ``"output"``, with what `scalings` returns."""
+        return frozenset()
 
     @property
     @abstractmethod
@@ -142,6 +158,27 @@ class Task(ABC):
     @abstractmethod
     def baseline(self) -> dict[str, float]:
         """Return what the best guess without looking at the input reaches, by name of the metric."""
+
+    def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return mean and scale of what the network scales (`scales`), learnt from the training part."""
+        return {}
+
+    @property
+    def short_name(self) -> str:
+        """What its runs are called, where nobody says."""
+        return self.name
+
+    def settled(self) -> Task:
+        """Return the task with all that its files decide written into its options, as a run remembers it."""
+        return self
+
+    def changed_files(self) -> list[str]:
+        """Say of each file that it is no longer the one that this run was trained with."""
+        return []
+
+    def introduction(self) -> list[str]:
+        """Return lines that say what was read, for people to see before a training starts."""
+        return []
 
     def prepare(self) -> None:
         """Read whatever the task reads from files, so that what is wrong there is said before anything starts."""

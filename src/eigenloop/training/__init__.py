@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from eigenloop.errors import ConfigError, DivergedError, RunError
 from eigenloop.runs import read_settings
-from eigenloop.training.config import Config, make_config
+from eigenloop.training.answers import outcome, predict, run_outcome
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.runs import load_run, resume, train
+from eigenloop.training.settings.config import Config, make_config
 
 __all__ = [
     "Config",
@@ -16,7 +17,10 @@ __all__ = [
     "evaluate",
     "load_run",
     "make_config",
+    "outcome",
+    "predict",
     "read_settings",
     "resume",
+    "run_outcome",
     "train",
 ]

@@ -12,9 +12,10 @@ from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
 from eigenloop.optim.projected import ProjectedOptimizer
 from eigenloop.readout import Model
-from eigenloop.training.config import Config
+from eigenloop.tasks import Task
 from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.optimizers import OPTIMIZERS
+from eigenloop.training.settings.config import Config
 
 
 def build_network(config: Config) -> Model:
@@ -38,17 +39,23 @@ def _built(config: Config) -> Model:
     input_size = network.embedding_size if network.embedding_size is not None else task.input_size
     tokens = task.input_size if network.embedding_size is not None else None
     output_size = task.output_size
+    if config.training.truncate is not None and task.pooling in ("mean", "max"):
+        raise ConfigError(
+            f"training.truncate cuts a sequence, and pool={task.pooling} reads all of it at once: leave one of them out"
+        )
     try:
         return Model(
             build_layer(config, input_size),
             output_size,
             embedding=tokens,
             tied=network.tied,
-            last=task.last,
+            pool=task.pooling,
             embedding_dropout=network.embedding_dropout,
             input_dropout=network.input_dropout,
             output_dropout=network.output_dropout,
             readout_bits=network.readout_bits,
+            scale_inputs="input" in task.scales,
+            scale_outputs="output" in task.scales,
         )
     except ConfigError:
         raise
@@ -58,6 +65,14 @@ def _built(config: Config) -> Model:
         if is_out_of_memory(error):
             raise ConfigError(f"model {network.name} of size {network.hidden_size} does not fit into memory") from error
         raise
+
+
+def take_scalings_(net: Model, task: Task) -> None:
+    """Give a network mean and scale of its inputs and outputs, as the training part has them."""
+    for name, (mean, scale) in task.scalings().items():
+        scaling = {"input": net.input_scaling, "output": net.output_scaling}[name]
+        assert scaling is not None  # the network was built for this task
+        scaling.set_(mean, scale)
 
 
 def build_layer(config: Config, input_size: int) -> RecurrentLayer:

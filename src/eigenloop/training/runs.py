@@ -14,27 +14,21 @@ import torch
 from eigenloop.errors import ConfigError, RunError
 from eigenloop.readout import Model
 from eigenloop.runs import RunFolder, checkpoints, read_config, read_summary
+from eigenloop.runs.effects import Effect, effect
 from eigenloop.training import checkpoint
-from eigenloop.training.config import Config, make_config, with_data_dir
-from eigenloop.training.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
 from eigenloop.training.reporter import Reporter, Silent
+from eigenloop.training.settings.config import Config, make_config, with_data, with_data_dir
+from eigenloop.training.settings.keys import checked_sections, known_keys, refuse_unknown
+from eigenloop.training.settings.merging import merged
 from eigenloop.training.trainer import Trainer
 
-#: Settings that may change when a run goes on: how long it lasts and how it is watched, not what it computes.
-_MAY_CHANGE = (
-    "task.data_dir",
-    "training.steps",
-    "training.epochs",
-    "training.max_seconds",
-    "training.until",
-    "training.patience",
-    "training.log_every",
-    "training.checkpoint_seconds",
-    "training.tensorboard",
-    "training.device",
-)
+#: Settings with these effects may change when a run goes on: how long it lasts and how it is watched, not what it
+#: computes.
+_MAY_CHANGE = frozenset({Effect.LENGTH, Effect.LOG, Effect.PLACE})
+#: The files of own sequences may move: their contents are known by hashes.
+_MAY_MOVE = ("task.data", "task.test_data")
 #: What may change too where the training reached NaN: a departure from the run as it was planned, and the only way on.
 _AFTER_DIVERGENCE = ("optimizer.lr", "optimizer.recurrent_lr", "training.clip_norm", "training.clip_value")
 
@@ -52,6 +46,7 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
     ...     train(config, folder)["status"]
     'finished'
     """
+    config = dataclasses.replace(config, task=config.task.settled())
     with joined(config.training.device) as processes, _left_as_it_was():
         path = Path(processes.told(str(out if out is not None else _free_folder(config))))
         folder = RunFolder(path)
@@ -78,7 +73,13 @@ def resume(
         )
     summary = read_summary(folder.path)
     after = _AFTER_DIVERGENCE if summary is not None and summary.status == "diverged" else ()
-    config = changed(stored_config(folder.path), changes or {}, _MAY_CHANGE + after)
+    config = changed(stored_config(folder.path), changes or {}, _MAY_MOVE + after)
+    for sentence in config.task.changed_files():
+        raise RunError(
+            f"{sentence}, and a training goes on with the data that it began with: restore the file",
+            "or start another run with train",
+            flags="or start another run with another --out",
+        )
     with joined(config.training.device) as processes, _left_as_it_was():
         try:
             trainer = Trainer(config, folder, _told_by_first(reporter, processes), processes)
@@ -107,40 +108,46 @@ def _told_by_first(reporter: Reporter | None, processes: Processes) -> Reporter:
 
 def _free_folder(config: Config) -> Path:
     """Return the first of runs/TASK-MODEL, runs/TASK-MODEL-2, ... that is not there."""
-    name = f"{config.task.name}-{config.network.name}"
+    name = f"{config.task.short_name}-{config.network.name}"
     numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / name for name in numbered) if not path.exists())
 
 
-def changed(config: Config, changes: Mapping[str, Any], may_change: Collection[str]) -> Config:
-    """Return a stored configuration with other settings; refuse those that would make it another run."""
-    wanted = config.as_dict()
-    known = known_keys(wanted)
-    for section, values in checked_sections(changes).items():
+def changed(config: Config, changes: Mapping[str, Any], besides: Collection[str] = ()) -> Config:
+    """Return a stored configuration with other settings; refuse those that would make it another run.
+
+    Args:
+        config: as it is stored.
+        changes: by section.
+        besides: further settings, ``section.key``, that may change here.
+    """
+    stored = config.as_dict()
+    known = known_keys(stored)
+    given = checked_sections(changes)
+    for section, values in given.items():
         refuse_unknown(section, values, known[section], f"this run's section {section}")
         for key, value in values.items():
-            before = wanted[section].get(key)
-            if before == value:
-                continue
-            if f"{section}.{key}" not in may_change:
+            place, before = f"{section}.{key}", stored[section].get(key)
+            if before != value and effect(place) not in _MAY_CHANGE and place not in besides:
                 raise ConfigError(
-                    f"{section}.{key} is {before!r} in this run and cannot become {value!r} when it goes on: leave it "
-                    "out, or start another run"
+                    f"{place} is {before!r} in this run and cannot become {value!r} when it goes on: leave it out, or "
+                    "start another run"
                 )
-            wanted[section][key] = value
-            other = {"steps": "epochs", "epochs": "steps"}.get(key)
-            if other:
-                wanted[section][other] = None
-    return make_config(wanted)
+    return make_config(merged(stored, given), papers=False)
 
 
 def stored_config(folder: Path) -> Config:
     """Return the configuration of the run in a folder."""
-    return make_config(read_config(folder))
+    return make_config(read_config(folder), papers=False)
 
 
 def load_run(
-    folder: Path | str, which: str | int = "best", *, data_dir: Path | None = None, device: str | None = None
+    folder: Path | str,
+    which: str | int = "best",
+    *,
+    data_dir: Path | None = None,
+    data: Path | None = None,
+    device: str | None = None,
 ) -> tuple[Model, Config, int]:
     """Return the network of a run, its configuration, and the step it is from.
 
@@ -148,12 +155,15 @@ def load_run(
         folder: the run's folder.
         which: ``"best"``, ``"last"`` or a step; the last where nothing was chosen.
         data_dir: where the data are now, if they have moved.
+        data: the same for a file of own sequences.
         device: where the network shall be, if not where it was trained.
     """
     path = Path(folder)
     config = stored_config(path)
     if data_dir is not None:
         config = with_data_dir(config, data_dir)
+    if data is not None:
+        config = with_data(config, data)
     if device is not None:
         config = dataclasses.replace(config, training=config.training.model_copy(update={"device": device}))
     step, kept = _chosen(path, which)

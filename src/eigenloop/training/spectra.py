@@ -5,19 +5,9 @@ from __future__ import annotations
 import torch
 
 from eigenloop.layers.base import RecurrentLayer
-from eigenloop.matrices import Matrix
+from eigenloop.matrices.outermost import outermost
 from eigenloop.quantization import singular_ratio
 from eigenloop.readout import Model
-
-
-def outermost(net: Model) -> dict[str, Matrix]:
-    """Return the matrices that the recurrence multiplies with, by name."""
-    found: dict[str, Matrix] = {}
-    for name, module in net.rnn.named_modules():
-        inside = any(name.startswith(other + ".") for other in found)
-        if isinstance(module, Matrix) and not inside:
-            found[name] = module
-    return found
 
 
 @torch.no_grad()
@@ -25,7 +15,7 @@ def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
     """Return the eigenvalues of every matrix as (real, imaginary): of q(W) where it is quantized."""
     found = {}
     quantizer = net.rnn.quantizer if isinstance(net.rnn, RecurrentLayer) else None
-    for name, matrix in outermost(net).items():
+    for name, matrix in outermost(net.rnn):
         W = matrix() if quantizer is None else quantizer.recurrent(matrix())
         values = torch.linalg.eigvals(W.detach().to("cpu", torch.complex128))
         found[name] = [(round(z.real, 7), round(z.imag, 7)) for z in values.tolist()]
@@ -34,7 +24,7 @@ def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
 
 def largest_defect(net: Model) -> float | None:
     """Return the largest distance of a matrix from its set; None where there are no matrices of ours."""
-    defects = [matrix.defect() for matrix in outermost(net).values()]
+    defects = [matrix.defect() for _, matrix in outermost(net.rnn)]
     return max(defects) if defects else None
 
 

@@ -18,19 +18,18 @@ from eigenloop.runs.checkpoints import DamagedError
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, endings
-from eigenloop.training.config import Config
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.forward import run
 from eigenloop.training.memory import is_out_of_memory
-from eigenloop.training.network import build_network
+from eigenloop.training.network import build_network, take_scalings_
 from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
-from eigenloop.training.published import is_published
 from eigenloop.training.reporter import Beginning, Reporter
 from eigenloop.training.saving import Saver
 from eigenloop.training.schedule import Schedule, scale_rates
+from eigenloop.training.settings.config import Config
 from eigenloop.training.signals import Interruption
 from eigenloop.training.spectra import largest_defect, smallest_ratio, spectra
 from eigenloop.training.summary import count_parameters, describe, summarise
@@ -54,10 +53,13 @@ class Trainer:
             )
         if self.section.tensorboard:
             require_tensorboard()
+        for line in self.task.introduction():
+            self.reporter.notice(line)
         self.per_epoch = self._prepared()
         self.steps = self._planned_steps()
         self.baseline = self.task.baseline()
         self.net = build_network(config)
+        take_scalings_(self.net, self.task)
         self.optimizer = make_optimizer(config.optimizer, self.net, self.section.seed)
         self.schedule = Schedule(config.schedule)
         self.updater = Updater(self.net, self.task, self.optimizer, self.section, processes)
@@ -234,6 +236,9 @@ class Trainer:
 
     def _evaluate(self) -> None:
         """Measure the part for choosing; where there is none, the test part, by which nothing is chosen."""
+        if not self.task.splits:
+            self.progress.evaluated = self.progress.step
+            return
         split = self.task.splits[0]
         found = self._measured(split)
         if not math.isfinite(found["loss"]):
@@ -247,7 +252,9 @@ class Trainer:
         value, best = found[self.task.metric], self.progress.best
         sign = 1 if self.task.higher_is_better else -1
         improved = best is None or sign * (value - best[self.task.metric]) > 0
-        if improved:
+        # A few cases are soon all right: of networks with the same accuracy the one with the smaller loss is kept.
+        equal = best is not None and value == best[self.task.metric] and found["loss"] < best["loss"]
+        if improved or equal:
             self.progress.best = {"step": self.progress.step, **found}
         if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
             self.progress.misses = 0 if improved else self.progress.misses + 1
@@ -257,9 +264,11 @@ class Trainer:
         size = self.section.eval_batch_size or self.section.batch_size
         return evaluate(self.net, self.task, split, size, self.processes)
 
-    def _tested(self) -> dict[str, float]:
+    def _tested(self) -> dict[str, float] | None:
         """Measure the test part once: with the best network if there was a part for choosing, else with the last."""
         best, latest = self.progress.best, self.progress.latest
+        if "test" not in self.task.splits:
+            return None
         if "test" in latest:  # there was no part for choosing, so it was measured along the way
             return latest["test"]
         if best is None or best["step"] == self.progress.step:
@@ -287,11 +296,8 @@ class Trainer:
                 **self._rates(),
             )
         )
-        task, model = self.task.name, self.config.network.name
-        if self.progress.step == 0 and not is_published(task, model):
-            self.reporter.notice(
-                f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
-            )
+        if self.progress.step == 0 and self.config.source is not None:
+            self.reporter.notice(self.config.source)
 
     def _finish(self, status: str, reason: str) -> dict[str, Any]:
         if status != "stopped" and self.progress.evaluated != self.progress.step:

@@ -19,6 +19,7 @@ from eigenloop.tasks.sequences.joining import join, recoded
 from eigenloop.tasks.sequences.kinds import Kind, as_kind, kind_of
 from eigenloop.tasks.sequences.logmel import LogMel
 from eigenloop.tasks.sequences.options import Columns, Options
+from eigenloop.tasks.sequences.outcome import Outcome
 from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole, windows
 from eigenloop.tasks.sequences.preparing import Missing, Preparation, prepare
 from eigenloop.tasks.sequences.scanning import Statistics, statistics
@@ -34,6 +35,7 @@ __all__ = [
     "Missing",
     "Options",
     "Origin",
+    "Outcome",
     "Pieces",
     "Preparation",
     "SequenceData",

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from eigenloop.errors import DataError
 from eigenloop.tasks.base import Batch
@@ -43,8 +44,7 @@ def batch(
     if len(pieces) and int(pieces.length.min()) <= cut:
         raise DataError(data.origin.path, f"a piece of {pieces.length.min()} steps is too short for horizon={horizon}")
     where = list(zip(pieces.case.tolist(), pieces.start.tolist(), pieces.length.tolist(), strict=True))
-    inputs = [preparation.inputs(data, *piece, normalise=normalise) for piece in where]
-    release(data.values)
+    inputs = _inputs(data, pieces, preparation, normalise)
     lengths = pieces.length - cut
     per_step = kind not in ("class", "values")
     if kind == "forecast":
@@ -59,8 +59,15 @@ def batch(
         torch.from_numpy(_padded(inputs, lengths)),
         torch.from_numpy(targets.astype(np.int64 if kind.endswith("class") else np.float32)),
         per_step=per_step,
-        lengths=None if not len(lengths) or (lengths == lengths[0]).all() else torch.from_numpy(lengths),
+        lengths=_differing(lengths),
+        weights=None if data.weights is None else torch.from_numpy(data.weights[pieces.case].astype(np.float32)),
     )
+
+
+def inputs_of(data: SequenceData, pieces: Pieces, preparation: Preparation) -> tuple[Tensor, Tensor | None]:
+    """Return inputs alone, (T, B, m), in the units of the file, and lengths where they differ."""
+    inputs = _inputs(data, pieces, preparation, normalise=False)
+    return torch.from_numpy(_padded(inputs, pieces.length)), _differing(pieces.length)
 
 
 def class_weights(data: SequenceData, train: Pieces) -> NDArray[np.float32]:
@@ -71,17 +78,33 @@ def class_weights(data: SequenceData, train: Pieces) -> NDArray[np.float32]:
     >>> class_weights(data, whole(data))
     array([0.6666667, 2.       ], dtype=float32)
     """
+    counts = class_counts(data, train)
+    weights = np.divide(counts.sum(), len(counts) * counts, out=np.zeros(len(counts)), where=counts > 0)
+    return weights.astype(np.float32)
+
+
+def class_counts(data: SequenceData, pieces: Pieces) -> NDArray[np.float64]:
+    """Return how often each class is the label of a piece, or of a step of it."""
     if data.class_names is None:
         raise DataError(data.origin.path, "its labels are values, and class weights need classes: leave them out")
     counts = np.zeros(len(data.class_names))
     labels = _labels(data)
-    if data.per_step:
-        for case, start, size in zip(train.case.tolist(), train.start.tolist(), train.length.tolist(), strict=True):
-            counts += np.bincount(labels[data.steps(case, start, start + size)], minlength=len(counts))
-    else:
-        counts += np.bincount(labels[train.case], minlength=len(counts))
-    weights = np.divide(counts.sum(), len(counts) * counts, out=np.zeros(len(counts)), where=counts > 0)
-    return weights.astype(np.float32)
+    if not data.per_step:
+        return counts + np.bincount(labels[pieces.case], minlength=len(counts))
+    for case, start, size in zip(pieces.case.tolist(), pieces.start.tolist(), pieces.length.tolist(), strict=True):
+        counts += np.bincount(labels[data.steps(case, start, start + size)], minlength=len(counts))
+    return counts
+
+
+def _inputs(data: SequenceData, pieces: Pieces, preparation: Preparation, normalise: bool) -> list[NDArray[np.float32]]:
+    where = zip(pieces.case.tolist(), pieces.start.tolist(), pieces.length.tolist(), strict=True)
+    inputs = [preparation.inputs(data, *piece, normalise=normalise) for piece in where]
+    release(data.values)
+    return inputs
+
+
+def _differing(lengths: NDArray[np.int64]) -> Tensor | None:
+    return None if not len(lengths) or (lengths == lengths[0]).all() else torch.from_numpy(lengths)
 
 
 def _labels(data: SequenceData) -> NDArray[Any]:

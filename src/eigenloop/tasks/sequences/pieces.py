@@ -74,6 +74,13 @@ def windows(pieces: Pieces, window: int, stride: int | None = None, *, keep_rest
     >>> list(zip(found.case.tolist(), found.start.tolist(), found.length.tolist()))
     [(0, 0, 4), (0, 3, 4), (0, 6, 4), (1, 20, 3)]
     """
+    return windows_of(pieces, window, stride, keep_rest=keep_rest)[0]
+
+
+def windows_of(
+    pieces: Pieces, window: int, stride: int | None = None, *, keep_rest: bool = False
+) -> tuple[Pieces, NDArray[np.int64]]:
+    """Return `windows`, and of which piece each is one."""
     stride = window if stride is None else stride
     at_least("window", window, 1)
     at_least("stride", stride, 1)
@@ -88,4 +95,4 @@ def windows(pieces: Pieces, window: int, stride: int | None = None, *, keep_rest
     owner = np.repeat(np.arange(len(pieces)), counts)
     offset = (np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)) * stride
     length = np.minimum(window, pieces.length[owner] - offset)
-    return Pieces(pieces.case[owner], pieces.start[owner] + offset, length)
+    return Pieces(pieces.case[owner], pieces.start[owner] + offset, length), owner

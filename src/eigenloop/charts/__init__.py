@@ -1,0 +1,69 @@
+"""One way to draw, under every page: static SVG and HTML that need no script, with a small script for reading values.
+
+A page puts `charts` into its frame (`pages.frame`), gives `rules(figures)` to its style, and writes ``{{ figure }}``.
+
+| what | made by |
+|---|---|
+| lines with bands, dots, references and names at their ends | `draw` -> `Chart`; `Figure` of one or several charts |
+| points against points, with a diagonal | `scatter` -> `Chart` |
+| counts in a matrix | `matrix` -> `Matrix` |
+| sequences as small multiples | `sequences` -> `Multiples` |
+| eigenvalues around the unit circle | `panel` -> `Panel`; `Planes` |
+| numbers as dots on a line | `compared` -> `Strip` |
+
+Note [Why these are not drawn by a library]
+    The same learning curves (four runs, a logarithmic axis, a baseline, a run that diverges) were drawn by Vega-Lite
+    (altair 6.3 with vl-convert 1.9), Plotly 7.1, matplotlib 3.11 and this package, and looked at in light and dark at
+    400 and 1280 pixels. uPlot and Observable Plot draw in the browser only, so that a reader without scripts sees
+    nothing; they were not drawn.
+
+    | | Vega-Lite | Plotly | matplotlib | here |
+    |---|---|---|---|---|
+    | without a script | static SVG | nothing | static SVG | static SVG |
+    | letters at 400 pixels | 5 pixels high | full size, half the width is legend | 6 pixels high | full size |
+    | light and dark | through CSS variables | white in both | by rewriting its SVG | through CSS variables |
+    | names at the ends of lines | cover each other | none | none | moved apart |
+    | where a run diverged | the line ends | the line ends | the line ends | a cross |
+    | size of a chart | 43 KB | 4.9 MB with its script | 47 KB | 15 KB |
+    | script for hovering | 900 KB | in the above | none | 6 KB |
+    | new dependencies | 34 MB | 10 MB | none | none |
+
+    A static SVG of fixed size cannot keep its letters readable on a phone and on a desk at once, and a library that
+    lays out again needs its script, which is larger than our pages. Hence Note [Charts that stretch].
+
+Figures that are files of their own (`eigenloop analyse`) are drawn by matplotlib, see `analysis.style`.
+"""
+
+from eigenloop.charts.chart import Chart, draw
+from eigenloop.charts.figure import Figure, rules
+from eigenloop.charts.heat_map import Matrix, matrix
+from eigenloop.charts.lines import Key, Line
+from eigenloop.charts.multiples import Multiples, sequences
+from eigenloop.charts.plane import Panel, Planes, panel
+from eigenloop.charts.scatter_plot import scatter
+from eigenloop.charts.strip import Strip, compared
+from eigenloop.charts.thinning import thinned
+
+#: How many colours the style sheet has.
+COLOURS = 8
+
+__all__ = [
+    "COLOURS",
+    "Chart",
+    "Figure",
+    "Key",
+    "Line",
+    "Matrix",
+    "Multiples",
+    "Panel",
+    "Planes",
+    "Strip",
+    "compared",
+    "draw",
+    "matrix",
+    "panel",
+    "rules",
+    "scatter",
+    "sequences",
+    "thinned",
+]

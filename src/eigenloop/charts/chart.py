@@ -1,0 +1,219 @@
+"""The geometry of one chart: where its ticks, curves and labels are. The template turns it into SVG.
+
+Note [Charts that stretch]
+    Curves live in a nested SVG of WIDTH x HEIGHT units that is stretched to whatever width the page has, with strokes
+    that do not scale; ticks and labels stand at percentages. So letters keep their size on a phone, and no script
+    is needed to lay the chart out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from eigenloop.charts import paths
+from eigenloop.charts.dodging import clearest, dodged
+from eigenloop.charts.lines import Line, Weight
+from eigenloop.charts.paths import HEIGHT, WIDTH
+from eigenloop.charts.scales import Scale
+from eigenloop.charts.values import Table, listed, sampled
+from eigenloop.text.typography import quantity
+
+#: The usual height of a chart on the page, and how far apart labels must be, in pixels.
+PIXELS, LETTER = 340, 17
+#: Which line of several is named in the margin: the first of these weights that there is.
+TELLING: tuple[Weight, ...] = ("strong", "dots", "dotted", "thin", "cloud", "faint")
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A tick: its place in percent from the left or from the top, and its label."""
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A dashed line: its place in percent from the top, its label, at which end of it and on which side that stands."""
+
+    place: float
+    label: str
+    side: str
+    below: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line, placed.
+
+    Attributes:
+        style: the classes that give it its colour, weight and key.
+        line: the path through its points, `dots` those that are marked, and `band` the one around the spread.
+        lost: where it stopped being finite, in percent.
+    """
+
+    style: str
+    line: str
+    dots: str
+    band: str
+    lost: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class EndLabel:
+    """A name in the margin at the height, in pixels, where a curve ends; `start` is that end in percent."""
+
+    style: str
+    text: str
+    start: tuple[float, float]
+    pixel: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """All that is drawn of some lines.
+
+    Attributes:
+        choice: what a reader picks to see this one among the charts of a figure, such as ("loss", "steps").
+        values: some of its values as a table, for those who cannot see or hover.
+    """
+
+    title: str
+    description: str
+    choice: tuple[str, ...]
+    lines: tuple[Line, ...]
+    x: Scale
+    y: Scale
+    x_title: str
+    y_title: str
+    x_marks: tuple[Mark, ...]
+    y_marks: tuple[Mark, ...]
+    references: tuple[Reference, ...]
+    curves: tuple[Curve, ...]
+    ends: tuple[EndLabel, ...]
+    values: Table
+    height: int
+
+    @property
+    def margin(self) -> int:
+        """How wide the labels at the right are, in pixels."""
+        return 24 + round(7.6 * max((len(end.text) for end in self.ends), default=0))
+
+    @property
+    def inset(self) -> int:
+        """How wide the labels of the ticks at the left are, in pixels."""
+        return 18 + round(7.4 * max((len(mark.label) for mark in self.y_marks), default=0))
+
+
+def draw(
+    lines: Sequence[Line],
+    *,
+    title: str,
+    x: Scale,
+    y: Scale,
+    x_title: str,
+    y_title: str,
+    references: Mapping[str, float] | None = None,
+    choice: tuple[str, ...] = (),
+    ends: bool = True,
+    height: int = PIXELS,
+) -> Chart:
+    """Lay out lines on two axes, with dashed reference lines and, with `ends`, the names of the lines at the right."""
+    drawn = [line for line in lines if any(True for _ in line.points())]
+    return Chart(
+        title=title,
+        description=_described(drawn, list(references or {})),
+        choice=choice,
+        lines=tuple(drawn),
+        x=x,
+        y=y,
+        x_title=x_title,
+        y_title=f"{y_title}, log scale" if y.log else y_title,
+        x_marks=tuple(Mark(_percent(x.at(tick.value)), tick.label) for tick in x.ticks),
+        y_marks=tuple(Mark(_down(y.at(tick.value)), tick.label) for tick in y.ticks),
+        references=_references(references or {}, drawn, x, y, LETTER / height),
+        curves=tuple(_curve(line, x, y) for line in drawn),
+        ends=_ends(drawn, x, y, height) if ends else (),
+        values=listed(drawn, x_title, y_title) if _cloud(drawn) else sampled(drawn, x, x_title),
+        height=height,
+    )
+
+
+def _cloud(drawn: Sequence[Line]) -> bool:
+    return any(line.weight == "cloud" for line in drawn)
+
+
+def _percent(at: float | None) -> float:
+    return round(100 * (at or 0.0), 2)
+
+
+def _down(at: float | None) -> float:
+    return round(100 * (1 - (at or 0.0)), 2)
+
+
+def _references(
+    wanted: Mapping[str, float], drawn: Sequence[Line], x: Scale, y: Scale, high: float
+) -> tuple[Reference, ...]:
+    curves = [
+        [(left / WIDTH, 1 - top / HEIGHT) for left, top, _, _ in piece]
+        for line in drawn
+        for piece in paths.pieces(line, x, y)[0]
+    ]
+    placed = [(label, y.at(value)) for label, value in wanted.items()]
+    return tuple(
+        Reference(_down(at), label, *clearest(curves, at, high))
+        for label, at in placed
+        if at is not None and -0.001 <= at <= 1.001
+    )
+
+
+def _curve(line: Line, x: Scale, y: Scale) -> Curve:
+    placed, lost = paths.pieces(line, x, y)
+    middles = [[point[:2] for point in piece] for piece in placed]
+    joined = [] if line.weight == "cloud" else [piece for piece in middles if len(piece) > 1]
+    # A point on its own is no line, and would not be seen.
+    marked = middles if line.weight in ("dots", "cloud") else [piece for piece in middles if len(piece) == 1]
+    return Curve(
+        style=f"{line.key.style} {line.weight} key-{line.key.index}",
+        line="".join(paths.line(piece) for piece in joined),
+        dots=paths.dots([point for piece in marked for point in piece]),
+        band="".join(paths.band(piece) for piece in placed if len(piece) > 1) if line.low else "",
+        lost=tuple((round(100 * left / WIDTH, 2), round(100 * top / HEIGHT, 2)) for left, top in lost),
+    )
+
+
+def _ends(drawn: Sequence[Line], x: Scale, y: Scale, height: int) -> tuple[EndLabel, ...]:
+    """Write the name of each key where its most telling line ends."""
+    telling: dict[int, Line] = {}
+    for line in drawn:
+        best = telling.get(line.key.index)
+        if line.read and (best is None or TELLING.index(line.weight) < TELLING.index(best.weight)):
+            telling[line.key.index] = line
+    placed = []
+    for line in telling.values():
+        pieces, _ = paths.pieces(line, x, y)
+        if pieces:
+            left, top = pieces[-1][-1][:2]
+            placed.append((line.key, 100 * left / WIDTH, min(max(100 * top / HEIGHT, 0.0), 100.0)))
+    pixels = dodged([height * top / 100 for _, _, top in placed], LETTER, height)
+    return tuple(
+        EndLabel(f"{key.style} key-{key.index}", key.short or key.label, (round(left, 2), round(top, 2)), pixel)
+        for (key, left, top), pixel in zip(placed, pixels, strict=True)
+    )
+
+
+def _described(drawn: Sequence[Line], references: Sequence[str]) -> str:
+    """Say in words what the chart shows: where every line begins and ends."""
+    parts = []
+    for line in drawn:
+        if line.read:
+            heights = line.heights()
+            if line.weight == "cloud":
+                parts.append(f"{line.label}: {len(heights)} points")
+            elif line.weight == "dotted" and len(set(heights)) == 1:
+                parts.append(f"{line.label}: {quantity(heights[0])}")
+            else:
+                lost = ", then no longer finite" if line.y[-1] is None else ""
+                parts.append(f"{line.label}: from {quantity(heights[0])} to {quantity(heights[-1])}{lost}")
+    return "; ".join(parts + [f"{label}, dashed" for label in references]) + "."

@@ -1,0 +1,68 @@
+"""Labels that would cover each other, moved apart; and labels put where the fewest curves pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+#: How much of the width of a chart the label of a reference line may take; and how close to the line, as a part of the
+#: height, a curve may run without touching its label.
+WIDE, CLOSE = 0.42, 0.015
+
+
+def dodged(wanted: Sequence[float], gap: float, height: float) -> list[float]:
+    """Move labels apart, as little as it takes and inside the chart while there is room.
+
+    >>> dodged([100, 100, 300], 17, 340)
+    [91.5, 108.5, 300.0]
+    """
+    clusters: list[tuple[float, list[int]]] = []
+    for i in sorted(range(len(wanted)), key=lambda i: wanted[i]):
+        clusters.append((wanted[i], [i]))
+        while len(clusters) > 1 and _bottom(clusters[-2], gap, height) > _start(clusters[-1], gap, height) - gap:
+            (_, last), (_, before) = clusters.pop(), clusters.pop()
+            members = before + last
+            clusters.append((sum(wanted[k] for k in members) / len(members), members))
+    found = [0.0] * len(wanted)
+    for cluster in clusters:
+        for position, i in enumerate(cluster[1]):
+            found[i] = round(_start(cluster, gap, height) + position * gap, 1)
+    return found
+
+
+def _start(cluster: tuple[float, list[int]], gap: float, height: float) -> float:
+    centre, members = cluster
+    extent = gap * (len(members) - 1)
+    return max(min(centre - extent / 2, height - extent), 0.0)
+
+
+def _bottom(cluster: tuple[float, list[int]], gap: float, height: float) -> float:
+    return _start(cluster, gap, height) + gap * (len(cluster[1]) - 1)
+
+
+def clearest(curves: Sequence[Sequence[tuple[float, float]]], height: float, high: float = 0.06) -> tuple[str, bool]:
+    """Choose where the label of a horizontal line stands: which end of it, and whether below it.
+
+    Curves are points (along, upwards) between 0 and 1; the label takes `high` of the height. Of the four places the
+    one with the least of curves in it is taken: at the end above, at the end below, at the start above, below.
+
+    >>> clearest([[(0.0, 0.54), (1.0, 0.54)]], 0.5), clearest([], 0.5), clearest([], 0.98)
+    (('end', True), ('end', False), ('end', True))
+    """
+    best, least = ("end", False), np.inf
+    for side, first in (("end", 1 - WIDE), ("start", 0.0)):
+        along = np.linspace(first, first + WIDE, 24)
+        for below in (False, True):
+            low, top = (height - high, height) if below else (height, height + high)
+            if low < 0 or top > 1:
+                continue
+            low, top = (low, top - CLOSE) if below else (low + CLOSE, top)
+            inside = 0
+            for curve in curves:
+                x, y = np.transpose(curve)
+                upwards = np.interp(along, x, y, left=np.nan, right=np.nan)
+                inside += int(np.count_nonzero((upwards > low) & (upwards < top)))
+            if inside < least:
+                best, least = (side, below), inside
+    return best

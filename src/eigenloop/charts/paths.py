@@ -1,0 +1,59 @@
+"""Lines as SVG paths, in whole units and relative steps to keep the page small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eigenloop.charts.lines import Line
+from eigenloop.charts.scales import Scale
+
+#: The units a chart is divided into; it is stretched to the size it has on the page.
+WIDTH, HEIGHT = 2000, 1000
+
+#: Where a point is drawn: (left, its top, top of its largest value, top of its least).
+Point = tuple[int, int, int, int]
+
+
+def pieces(drawn: Line, x: Scale, y: Scale) -> tuple[list[list[Point]], list[tuple[int, int]]]:
+    """Place the points of a line, broken where there is no value; and where finite values end."""
+    placed: list[list[Point]] = [[]]
+    lost = []
+    for place, value, low, high in zip(drawn.x, drawn.y, drawn.low or drawn.y, drawn.high or drawn.y, strict=True):
+        along = None if place is None else x.at(place)
+        if along is None or value is None or y.at(value) is None:
+            if value is None and placed[-1]:
+                lost.append(placed[-1][-1][:2])
+            if placed[-1]:
+                placed.append([])
+            continue
+        middle, upper, lower = (_top(y, value if each is None else each) for each in (value, high, low))
+        placed[-1].append((round(WIDTH * along), middle, upper, lower))
+    return [piece for piece in placed if piece], lost
+
+
+def _top(y: Scale, value: float) -> int:
+    at = y.at(value)
+    # Far outside the axis is far enough: numbers of 30 digits would only make the page larger.
+    return round(HEIGHT * (1 - min(max(-1.0 if at is None else at, -1.0), 2.0)))
+
+
+def line(points: Sequence[tuple[int, int]]) -> str:
+    """Join points."""
+    (left, top), *others = points
+    path, at = f"M{left} {top}", (left, top)
+    for point in others:
+        path += f"l{point[0] - at[0]} {point[1] - at[1]}"
+        at = point
+    return path
+
+
+def dots(points: Sequence[tuple[int, int]]) -> str:
+    """Draw each point as a line without length, which round ends make a dot."""
+    return "".join(f"M{left} {top}h0" for left, top in dict.fromkeys(points))
+
+
+def band(piece: Sequence[Point]) -> str:
+    """Go around the spread: along the largest values, and back along the least."""
+    upper = [(left, high) for left, _, high, _ in piece]
+    lower = [(left, low) for left, _, _, low in reversed(piece)]
+    return line(upper + lower) + "z"

@@ -1,0 +1,56 @@
+"""The values of a chart as a table: what a screen reader reads, and what a reader without a mouse looks up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eigenloop.charts.lines import Line
+from eigenloop.charts.scales import Scale
+from eigenloop.text.typography import quantity
+
+#: A line is taken to have a value at a place if it reaches to within this part of the axis.
+NEAR = 0.02
+#: The most points of a cloud that are listed.
+LISTED = 40
+
+
+@dataclass(frozen=True)
+class Table:
+    """Headings, and rows whose first cell names them."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str
+
+
+def sampled(lines: Sequence[Line], x: Scale, x_title: str) -> Table:
+    """List what each line measured nearest to each tick of the axis, and at the end of the axis."""
+    shown = [line for line in lines if line.read]
+    places = [tick.value for tick in x.ticks if tick.label]
+    last = max((place for line in shown for place, _ in line.points()), default=x.high)
+    if last > places[-1] + 2 * NEAR * (x.high - x.low):
+        places.append(last)
+    rows = []
+    for place in places:
+        values = [_nearest(line, place, NEAR * (x.high - x.low)) for line in shown]
+        if any(value is not None for value in values):
+            rows.append((quantity(place / x.unit, 4), *(quantity(value) for value in values)))
+    return Table((x_title, *(line.label for line in shown)), tuple(rows), "The nearest measured value to each place.")
+
+
+def listed(lines: Sequence[Line], x_title: str, y_title: str) -> Table:
+    """List the points of clouds."""
+    every = [
+        (line.label, quantity(x), quantity(y)) for line in lines if line.weight == "cloud" for x, y in line.points()
+    ]
+    caption = f"The first {LISTED} of {len(every)} points." if len(every) > LISTED else "Every point."
+    return Table(("point", x_title, y_title), tuple(every[:LISTED]), caption)
+
+
+def _nearest(line: Line, place: float, tolerance: float) -> float | None:
+    """Return the value of a line nearest to a place; None before its first and after its last point."""
+    points = list(line.points())
+    if not points or not points[0][0] - tolerance <= place <= points[-1][0] + tolerance:
+        return None
+    return min(points, key=lambda point: abs(point[0] - place))[1]

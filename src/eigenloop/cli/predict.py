@@ -1,0 +1,44 @@
+"""``eigenloop predict``."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from eigenloop.cli.checkpoints import which
+
+
+def predict(
+    run: Annotated[Path, typer.Argument(help="Folder of a run on own sequences.")],
+    data: Annotated[Path, typer.Argument(help="A file or folder with the same channels; labels are not needed.")],
+    out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .npz or .parquet.")] = Path("predictions.csv"),
+    checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
+    batch_size: Annotated[int, typer.Option(min=1, help="Sequences at once.")] = 128,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Let a trained network answer: a class or values of each case or step, or what follows.
+
+    Examples:
+        eigenloop predict runs/watch new.csv --out predictions.csv
+    """
+    from eigenloop.training import predict as answers
+    from eigenloop.training.tables import checked_ending, write_columns
+
+    checked_ending(out)
+    found = answers(run, data, which=which(checkpoint), batch_size=batch_size, device=device)
+    columns = found.columns()
+    write_columns(out, columns)
+    rows = len(next(iter(columns.values())))
+    if json:
+        print(
+            json_text.dumps(
+                {"run": str(run), "data": str(data), "out": str(out), "rows": rows, "columns": list(columns)}
+            )
+        )
+        return
+    cases = len(set(found.case.tolist()))
+    print(f"{out}: {rows:,} rows of {cases:,} {'case' if cases == 1 else 'cases'}, columns {', '.join(columns)}")

@@ -1,0 +1,9 @@
+"""Networks for small devices: whole numbers only, in plain NumPy, as the reference that exported code is held to."""
+
+from __future__ import annotations
+
+from eigenloop.deploy.building import integer
+from eigenloop.deploy.network import IntegerNetwork, IntegerState
+from eigenloop.deploy.report import IntegerReport
+
+__all__ = ["IntegerNetwork", "IntegerReport", "IntegerState", "integer"]

@@ -1,0 +1,167 @@
+"""From a trained network to whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import nn
+
+from eigenloop.deploy.arrays import arranged
+from eigenloop.deploy.cells import cell_for
+from eigenloop.deploy.describing import Real, cells_of, layer_of
+from eigenloop.deploy.formats import Format, checked_width
+from eigenloop.deploy.inputs import Tokens, Values, values_for
+from eigenloop.deploy.network import IntegerNetwork
+from eigenloop.deploy.ranges import RangeOptions, cell_formats, input_format
+from eigenloop.deploy.reading_out import POOLS, Readout
+from eigenloop.deploy.sums import sum_of
+from eigenloop.deploy.table import table_for
+from eigenloop.deploy.trained import trained_bits, trained_formats, trained_input
+from eigenloop.deploy.watching import Watch
+from eigenloop.quantization import Codes, codes
+from eigenloop.quantization.quantizer import checked_bits
+
+
+@torch.no_grad()
+def integer(
+    network: nn.Module,
+    *,
+    calibration: ArrayLike | None = None,
+    lengths: Sequence[int] | None = None,
+    state_bits: int | None = None,
+    cell_bits: int | None = None,
+    input_bits: int | None = None,
+    readout_bits: int | None = None,
+    percentile: float = 100.0,
+    power_of_two: bool = False,
+    normalise: tuple[ArrayLike, ArrayLike] | None = None,
+    pool: str | None = None,
+    widen: bool = True,
+) -> IntegerNetwork:
+    """Turn a quantized network into one that computes in integers only; docs/integers.md has its arithmetic in full.
+
+    The weights are the codes that the network computes with now (`quantization.network_codes`): trained with ``bits=``,
+    or made so afterwards by `quantization.quantize_`.
+
+    Args:
+        network: an `el.RNN`, `el.GRU` or `el.LSTM` in one direction, or an `el.Model` of one; it is left as it is.
+        calibration: sequences that the network takes, from the training part: what they reach is the range of the
+            input, of states and of cells. Whole numbers are taken for counts of a sensor, and the integer network then
+            has the multipliers that turn counts into codes. A network that was trained with as many ``state_bits`` has
+            ranges of its own; sequences then show only what saturates, and may be left out.
+        lengths: valid steps of each of them, for a padded batch.
+        state_bits: width of states and gates, 6 to 16; up to 8 they are int8, above int16. As the network was trained,
+            or 12 if left out.
+        cell_bits: width of an LSTM's cell, which adds up what the gates let in; as it was trained, or 16.
+        input_bits: width of the input; `state_bits` if left out.
+        readout_bits: width of the read-out's weights, and of an embedding's; that of the network, or 8.
+        percentile: of the magnitudes that a range covers; 100 for the largest.
+        power_of_two: round every step up to a power of two, which leaves headroom.
+        normalise: mean and scale of every channel, where inputs come unnormalised and the network was trained on
+            (x - mean) / scale; a network that carries them (`Model.input_scaling`) brings its own.
+        pool: what is read: the ``"last"`` state, the ``"mean"`` or ``"max"`` of all; as the network does if left out.
+        widen: use int64 for a sum that may not fit into int32; False refuses it.
+
+    >>> import eigenloop as el
+    >>> net = el.Model(el.RNN(3, 8, nonlinearity="relu", bits=4), output_size=2, last=True)
+    >>> X = torch.randn(20, 50, 3, generator=torch.Generator().manual_seed(0))
+    >>> whole = integer(net, calibration=X, state_bits=12)
+    >>> y = whole.predict(X)
+    >>> y.shape, whole.report().products
+    ((50, 2), 88)
+    """
+    layer = layer_of(network)
+    cells = cells_of(layer)
+    own = trained_bits(layer)
+    bits = checked_width("state_bits", state_bits if state_bits is not None else own or 12)
+    trained = own == bits and input_bits in (None, bits) and cell_bits in (None, bits)
+    options = RangeOptions(
+        bits,
+        checked_width("cell_bits", (bits if trained else 16) if cell_bits is None else cell_bits),
+        checked_width("input_bits", bits if input_bits is None else input_bits),
+        percentile,
+        power_of_two,
+    )
+    if calibration is None and not trained:
+        raise ValueError("give calibration=, sequences of the training part from which the ranges of states are read")
+    width = checked_bits(readout_bits if readout_bits is not None else getattr(network, "readout_bits", None) or 8)
+    tokens, size = getattr(network, "embedding", None) is not None, cells[0].input_size
+    given = None if calibration is None else arranged(calibration, lengths, layer.batch_first, tokens, size)
+    entered: Values | Tokens
+    if tokens:
+        if normalise is not None:
+            raise ValueError("normalise is for measured values, and this network takes tokens: leave it out")
+        entered = _tokens(network, width)
+    else:
+        mean, scale = _scaling(network, size, normalise)
+        if trained:
+            form = trained_input(layer)
+        else:
+            assert given is not None
+            form = input_format((np.asarray(given.x, np.float64) - mean) / scale, given.valid, options)
+        counts = given is not None and bool(np.issubdtype(given.x.dtype, np.integer))
+        entered = values_for(form, mean, scale, counts)
+    if trained:
+        chosen = trained_formats(layer, cells, entered.format)
+    else:
+        assert given is not None
+        chosen = cell_formats(cells, entered.normalised(given.x), given.valid, entered.format, options)
+    table = table_for(bits)
+    whole = tuple(cell_for(cell, formats, table, widen) for cell, formats in zip(cells, chosen, strict=True))
+    watch = Watch()
+    readout = _readout(network, chosen[-1].state, width, pool, widen)
+    made = IntegerNetwork(entered, whole, readout, layer.batch_first, watch)
+    if calibration is not None:
+        made._run(calibration, lengths, watch)
+        watch.valid = None
+    return made
+
+
+def _scaling(network: nn.Module, size: int, normalise: tuple[ArrayLike, ArrayLike] | None) -> tuple[Real, Real]:
+    """Return mean and scale of every channel: given, carried by the network, or 0 and 1."""
+    carried = getattr(network, "input_scaling", None)
+    if carried is not None and normalise is not None:
+        raise ValueError("this network carries the mean and scale of its inputs: leave out normalise=")
+    if carried is not None:
+        return carried.mean.cpu().double().numpy(), carried.scale.cpu().double().numpy()
+    if normalise is None:
+        return np.zeros(size), np.ones(size)
+    mean, scale = (np.asarray(one, np.float64) for one in normalise)
+    if mean.shape != (size,) or scale.shape != mean.shape or not (scale > 0).all():
+        raise ValueError(
+            f"normalise is a mean and a scale above zero for each of the {size} channels, got shapes "
+            f"{mean.shape} and {scale.shape}"
+        )
+    return mean, scale
+
+
+def _tokens(network: Any, bits: int) -> Tokens:
+    """Make the table of an embedding; tied vectors have the read-out's codes."""
+    weight = network.embedding.weight
+    numbers, step = codes(weight, bits)
+    table = numbers.cpu().numpy().astype(np.int64)
+    low, high = min(int(table.min()), 0), max(int(table.max()), 0)
+    form = Format("input", bits, float(step), float(weight.abs().max()), low, high)
+    return Tokens(form, table, weight is network.readout.weight)
+
+
+def _readout(network: Any, state: Format, bits: int, pool: str | None, widen: bool) -> Readout:
+    linear = getattr(network, "readout", None)
+    own = getattr(network, "pool", None) or ("last" if getattr(network, "last", False) else None)
+    pool = own if pool is None else pool
+    if pool not in POOLS:
+        raise ValueError(f"pool={pool!r} is not known: choose one of {', '.join(map(repr, POOLS[1:]))}")
+    if linear is None:
+        return Readout(None, state, pool, np.ones(1), np.zeros(1))
+    numbers, step = codes(linear.weight, bits)
+    bias = None if linear.bias is None else linear.bias.detach().cpu().double().numpy()
+    V = Codes(numbers.to(torch.int32), step, bits)
+    scaling = getattr(network, "output_scaling", None)
+    scale, offset = np.ones(len(numbers)), np.zeros(len(numbers))
+    if scaling is not None:
+        scale, offset = scaling.scale.cpu().double().numpy(), scaling.mean.cpu().double().numpy()
+    return Readout(sum_of("readout.weight", V, state, bias, widen), state, pool, scale, offset)

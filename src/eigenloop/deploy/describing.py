@@ -1,0 +1,183 @@
+"""What is to become whole numbers: the cells of a quantized layer, their codes and biases; and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from eigenloop.layers import GRU, LSTM, RNN
+from eigenloop.layers.base import RecurrentLayer
+from eigenloop.quantization import Codes, network_codes
+
+Real = NDArray[np.float64]
+#: The activations that an integer cell has.
+ACTIVATIONS = ("modrelu", "relu", "leaky_relu", "tanh", "identity")
+
+
+@dataclass(frozen=True, eq=False)
+class Gate:
+    """One pre-activation, z = W h + U x + bias, with codes for W and U.
+
+    Attributes:
+        name: ``""`` in a simple recurrence, otherwise the gate's.
+        W: the recurrent codes.
+        U: the input codes; None where x enters as it is.
+        bias: added to z, (n,) or None.
+        inner_bias: torch's b_hn, added to W h inside the reset product.
+        threshold: modReLU's b.
+    """
+
+    name: str
+    W: Codes
+    U: Codes | None
+    bias: Real | None = None
+    inner_bias: Real | None = None
+    threshold: Real | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One layer in real numbers.
+
+    Attributes:
+        kind: ``"simple"``, ``"gated"`` or ``"lstm"``, as `eigenloop.recurrence` calls them.
+        ending: of its names, ``_l0``.
+        gates: by name.
+        activation: of the state, of the candidate, or of the LSTM's candidate for the cell.
+        slope: leaky_relu's.
+        reset, update: the options of the gated recurrence.
+        initial: what the cell carries at the start: h0, and an LSTM's c0.
+    """
+
+    kind: str
+    ending: str
+    gates: dict[str, Gate]
+    activation: str
+    slope: float
+    reset: str
+    update: str
+    initial: tuple[Real, ...]
+
+    @property
+    def size(self) -> int:
+        """n."""
+        return len(self.initial[0])
+
+    @property
+    def input_size(self) -> int:
+        """m."""
+        U = next(iter(self.gates.values())).U
+        return self.size if U is None else U.numbers.shape[1]
+
+
+@torch.no_grad()
+def cells_of(layer: RecurrentLayer) -> list[Cell]:
+    """Return the cells of a quantized layer, or refuse it with a sentence that says what to do."""
+    if not isinstance(layer, (RNN, GRU, LSTM)):
+        raise TypeError(f"an integer network is made of el.RNN, el.GRU or el.LSTM, got {type(layer).__name__}")
+    if layer.state_dtype.is_complex:
+        raise ValueError(
+            "a complex state has no integer form here: train a real matrix instead (givens with complex=False in place "
+            "of eurnn, orthogonal in place of urnn-full)"
+        )
+    if layer.bidirectional:
+        raise ValueError(
+            "a bidirectional layer needs the whole sequence before its first output, which a device that runs step by "
+            "step does not have: train it with bidirectional=False"
+        )
+    if layer.quantizer is None:
+        raise ValueError(
+            "the weights of this layer are in floating point: train it with bits=, or call "
+            "el.quantization.quantize_(net, bits=8) first"
+        )
+    activation = _activation_of(layer)
+    if activation not in ACTIVATIONS:
+        raise ValueError(
+            f"the activation {activation!r} has no integer form: choose one of {', '.join(ACTIVATIONS)}, or leave the "
+            "network in floating point"
+        )
+    codes = network_codes(layer)
+    return [
+        _cell(layer, codes, ending, n) for (_, _, ending), n in zip(layer._cells(), layer.hidden_sizes, strict=True)
+    ]
+
+
+def _activation_of(layer: RNN | GRU | LSTM) -> str:
+    name = layer.nonlinearity if isinstance(layer, RNN) else layer.candidate if isinstance(layer, GRU) else layer.cell
+    # modReLU without its threshold is linear.
+    return "identity" if name == "modrelu" and not layer.bias else name
+
+
+def _cell(layer: RNN | GRU | LSTM, codes: dict[str, Codes], ending: str, n: int) -> Cell:
+    weights = layer._cell_weights(ending)
+    trained = layer.train_initial_state
+    initial = tuple(_real(getattr(layer, name + ending)) if trained else np.zeros(n) for name in layer.CARRIED)
+    names = ("",) if isinstance(layer, RNN) else layer.GATES
+    added = _per_gate(weights.input_bias, len(names), n)
+    gates = {}
+    for name, bias in zip(names, added, strict=True):
+        tail = ending + (f".{name}" if name else "")
+        activated = name in ("", "candidate", "cell")  # the one whose activation is chosen; the others have a sigmoid
+        gates[name] = Gate(
+            name,
+            codes[f"recurrent{tail}"],
+            codes.get(f"weight_ih{tail}"),
+            bias,
+            _optional(weights.recurrent_bias) if activated else None,
+            _optional(weights.bias) if activated else None,
+        )
+    gated = isinstance(layer, GRU)
+    return Cell(
+        kind="simple" if isinstance(layer, RNN) else "gated" if gated else "lstm",
+        ending=ending,
+        gates=gates,
+        activation=_activation_of(layer),
+        slope=getattr(layer, "negative_slope", 0.0),
+        reset=layer.reset if isinstance(layer, GRU) else "",
+        update=layer.update if isinstance(layer, GRU) else "",
+        initial=initial,
+    )
+
+
+def _per_gate(bias: Tensor | None, gates: int, n: int) -> list[Real | None]:
+    """Cut a stacked bias into those of the gates; one that is shorter has none for the last, and zeros are none."""
+    if bias is None:
+        return [None] * gates
+    parts: list[Real | None] = [part if part.any() else None for part in _real(bias).reshape(-1, n)]
+    return parts + [None] * (gates - len(parts))
+
+
+def _real(tensor: Tensor) -> Real:
+    return tensor.detach().cpu().double().numpy()
+
+
+def _optional(tensor: Tensor | None) -> Real | None:
+    return None if tensor is None else _real(tensor)
+
+
+def layer_of(network: nn.Module) -> RecurrentLayer:
+    """Return the recurrent layer of a layer or Model."""
+    layer = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
+    if not isinstance(layer, RecurrentLayer):
+        raise TypeError(
+            f"integer() takes an el.RNN, el.GRU, el.LSTM or an el.Model of one, got {type(network).__name__}"
+        )
+    return layer
+
+
+def real_matrix(codes: Codes | None) -> Callable[[Real], Real]:
+    """Return q -> q C^T in float64 for a coded matrix with its step, identity and divisor; None is the identity."""
+    if codes is None:
+        return lambda q: q
+    C = codes.numbers.double() * codes.step.double()
+    if codes.around_identity:
+        C = C + torch.eye(len(C), dtype=C.dtype, device=C.device)
+    if codes.divisor is not None:
+        C = C / codes.divisor.double()
+    transposed = _real(C).T
+    return lambda q: q @ transposed

@@ -1,0 +1,75 @@
+"""How far the outputs of an integer network can be from those of the k-bit network in real arithmetic."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigenloop.deploy.cell import IntegerCell
+from eigenloop.deploy.describing import Gate, real_matrix
+from eigenloop.deploy.inputs import Tokens
+
+if TYPE_CHECKING:
+    from eigenloop.deploy.network import IntegerNetwork
+
+
+def error_bound(network: IntegerNetwork, steps: int) -> float | None:
+    """Bound the error of every output after some steps, where nothing saturates; None where no useful bound is known.
+
+    An activation f with |f(a) - f(b)| <= |a - b| carries an error on without making it larger, so that in the
+    2-norm, with sigma the largest singular values, e_x the input's error and delta what a step adds to each unit,
+
+        e_t <= sigma(W) e_{t-1} + sigma(U) e_x + sqrt(n) delta.
+
+    Around an orthogonal W that grows with t, and not with a power of sqrt(n) as bounds of single entries would. It
+    holds for ReLU, leaky ReLU (slope at most 1), tanh, linear, and for modReLU without positive thresholds, with which
+    it jumps at 0. In gated cells the factors of a product multiply each other's errors, and a bound over many steps
+    says nothing: `IntegerCell.step_error` bounds a single step.
+    """
+    if not all(_contracts(cell) for cell in network.cells):
+        return None
+    form = network.inputs.format
+    m = network.cells[0].source.input_size
+    entered = 0.0 if isinstance(network.inputs, Tokens) else math.sqrt(m) * form.step / 2
+    errors = [entered] * steps
+    for cell in network.cells:
+        errors = _carried(cell, errors)
+    readout = network.readout
+    state = errors[-1] if readout.pool == "last" else max(errors)
+    if readout.sum is None:
+        return float(state)
+    assert readout.sum.codes is not None
+    unit = float(readout.sum.units[0])
+    rows = np.linalg.norm(readout.sum.codes, axis=1).max() * unit / readout.state.step
+    return float(rows * state + readout.sum.bias_error * unit)
+
+
+def _contracts(cell: IntegerCell) -> bool:
+    """Whether a step never makes the distance of two pre-activations larger."""
+    gate = cell.source.gates.get("")
+    if gate is None:
+        return False
+    if cell.source.activation == "modrelu":
+        return gate.threshold is not None and bool((gate.threshold <= 0).all())
+    return cell.source.activation != "leaky_relu" or cell.source.slope <= 1
+
+
+def _carried(cell: IntegerCell, entered: list[float]) -> list[float]:
+    """Return the bound of a layer's state after each step, in the 2-norm."""
+    gate, n, step = cell.source.gates[""], cell.source.size, cell.formats.state.step
+    recurrent, projected = (_norm(gate, which, cell) for which in ("W", "U"))
+    error = math.sqrt(n) * step / 2 if cell.source.initial[0].any() else 0.0
+    errors = []
+    for one in entered:
+        error = recurrent * error + projected * one + math.sqrt(n) * cell.step_error * step
+        errors.append(error)
+    return errors
+
+
+def _norm(gate: Gate, which: str, cell: IntegerCell) -> float:
+    """The largest singular value of W or U."""
+    codes = gate.W if which == "W" else gate.U
+    columns = cell.source.size if which == "W" else cell.source.input_size
+    return float(np.linalg.norm(real_matrix(codes)(np.eye(columns)), 2))

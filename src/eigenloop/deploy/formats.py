@@ -1,0 +1,94 @@
+"""How a real quantity is held in whole numbers: its width and its step."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenloop.deploy.operations import Whole, quantized
+
+#: The widths of a state that are offered.
+FEWEST, MOST = 6, 16
+
+
+@dataclass(frozen=True)
+class Format:
+    """Codes -2^(bits - 1) .. 2^(bits - 1) - 1, each standing for code * step.
+
+    Attributes:
+        name: of what is held so, as in ``state of layer 0``.
+        bits: the width; up to 8 it is an int8, above an int16.
+        step: what a code of 1 stands for.
+        range: the largest magnitude that it was chosen for.
+        low, high: the codes that occur, where that is known to be less than the width allows.
+    """
+
+    name: str
+    bits: int
+    step: float
+    range: float
+    low: int
+    high: int
+
+    @property
+    def exact_step(self) -> Fraction:
+        """The step as a rational number, which it is."""
+        return Fraction(self.step)
+
+    @property
+    def largest(self) -> int:
+        """The largest magnitude of a code."""
+        return max(-self.low, self.high)
+
+    @property
+    def bytes(self) -> int:
+        """Of one number: int8 or int16."""
+        return 1 if self.bits <= 8 else 2
+
+    @property
+    def dtype(self) -> type[np.int8] | type[np.int16]:
+        """The type that holds it."""
+        return np.int8 if self.bits <= 8 else np.int16
+
+    def codes(self, values: NDArray[np.float64]) -> Whole:
+        """Return the codes of real values."""
+        return quantized(values, self.step, self.low, self.high)
+
+    def real(self, codes: Whole) -> NDArray[np.float64]:
+        """Return what codes stand for."""
+        return np.asarray(codes * self.step, np.float64)
+
+
+def checked_width(name: str, bits: int) -> int:
+    """Refuse a width that is not offered."""
+    if isinstance(bits, bool) or not isinstance(bits, int):
+        raise TypeError(f"{name} is a whole number from {FEWEST} to {MOST}, got {bits!r}")
+    if not FEWEST <= bits <= MOST:
+        raise ValueError(f"{name} is a whole number from {FEWEST} to {MOST}, got {bits}")
+    return bits
+
+
+def format_for(name: str, bits: int, largest: float, power_of_two: bool = False, positive: bool = False) -> Format:
+    """Choose the step with which a magnitude gets the highest code: largest / (2^(bits - 1) - 1).
+
+    Args:
+        name: of the quantity.
+        bits: the width.
+        largest: the magnitude; zero is taken for 1.
+        power_of_two: round the step up to a power of two.
+        positive: whether no code is negative, as after ReLU.
+
+    >>> format_for("state", 8, 127.0).step, format_for("state", 8, 130.0, power_of_two=True).step
+    (1.0, 2.0)
+    """
+    if not math.isfinite(largest):
+        raise ValueError(f"the {name} reaches {largest} on the calibration data: it has no range to be held in")
+    step = (largest if largest > 0 else 1.0) / (2 ** (bits - 1) - 1)
+    if power_of_two:
+        step = 2.0 ** math.ceil(math.log2(step))
+    low = 0 if positive else -(2 ** (bits - 1))
+    return Format(name, bits, step, largest, low, 2 ** (bits - 1) - 1)

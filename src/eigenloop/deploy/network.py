@@ -1,0 +1,168 @@
+"""A network that computes in whole numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from eigenloop.deploy.arrays import arranged, array_of, finite
+from eigenloop.deploy.cell import IntegerCell, State, batch_of
+from eigenloop.deploy.describing import Real
+from eigenloop.deploy.errors import error_bound
+from eigenloop.deploy.inputs import Tokens, Values
+from eigenloop.deploy.operations import Whole
+from eigenloop.deploy.reading_out import Pooled, Readout
+from eigenloop.deploy.report import IntegerReport, report_of
+from eigenloop.deploy.table import Table
+from eigenloop.deploy.watching import Watch
+from eigenloop.quantization.size import Part
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerState:
+    """What a device keeps between steps.
+
+    Attributes:
+        cells: for each layer what it carries, (B, n) each, in int8 or int16.
+        pooled: what the read-out keeps.
+    """
+
+    cells: tuple[tuple[NDArray[Any], ...], ...]
+    pooled: Pooled
+
+
+@dataclass(frozen=True, eq=False)
+class IntegerNetwork:
+    """A recurrent network in integers only; `eigenloop.deploy.integer` makes one.
+
+    Attributes:
+        inputs: how an input becomes codes.
+        cells: the layers.
+        readout: what is read off them.
+        batch_first: whether sequences are (B, T, features), as those of the network that it was made from.
+        calibration: what happened on the calibration data.
+    """
+
+    inputs: Values | Tokens
+    cells: tuple[IntegerCell, ...]
+    readout: Readout
+    batch_first: bool
+    calibration: Watch
+
+    # ---------------------------------------------------------------- as the network was used
+
+    def predict(self, X: ArrayLike, *, lengths: Sequence[int] | None = None) -> Real:
+        """Return the outputs as the network gives them, computed in whole numbers and scaled at the very end.
+
+        Args:
+            X: (T, B, features), or (B, T, features) if the network is ``batch_first``; tokens without features; a
+                single sequence without B. Whole numbers are taken for counts of a sensor, in the units of real values.
+            lengths: valid steps of each sequence, for a padded batch.
+        """
+        outputs, steps = self._run(X, lengths, None)
+        return self.readout.real(outputs, steps)
+
+    def sums(self, X: ArrayLike, *, lengths: Sequence[int] | None = None) -> Whole:
+        """Return the same as `predict` in whole numbers, as a device has them."""
+        return self._run(X, lengths, None)[0]
+
+    def step(self, x: ArrayLike, state: IntegerState | None = None) -> tuple[Real, IntegerState]:
+        """Feed one input and return the outputs so far with the new state.
+
+        Args:
+            x: (features,) or (B, features); a token or (B,) tokens.
+            state: that of the step before; that at the start if left out.
+        """
+        given, tokens = finite(array_of(x)), isinstance(self.inputs, Tokens)
+        single, size = given.ndim == (0 if tokens else 1), self.cells[0].source.input_size
+        if given.ndim > (1 if tokens else 2) or (not tokens and given.shape[-1:] != (size,)):
+            wanted = "a token or (B,) tokens" if tokens else f"({size},) or (B, {size})"
+            raise ValueError(f"a step takes {wanted}, got shape {given.shape}")
+        codes = self.inputs.codes(given[None] if single else given)
+        state = self.advance(codes, self.initial_state(len(codes)) if state is None else state)
+        y = self.readout.real(self.outputs(state), state.pooled.steps[:, None])
+        return (y[0] if single else y), state
+
+    def report(self) -> IntegerReport:
+        """Return ranges, saturation on the calibration data, bytes, multiplications a step and worst-case sums."""
+        return report_of(self)
+
+    def error_bound(self, steps: int) -> float | None:
+        """Bound the distance of every output from that of the k-bit network after some steps; see `deploy.errors`."""
+        return error_bound(self, steps)
+
+    def size_parts(self) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
+        """Return what is stored and what is in memory, for `quantization.size_report`."""
+        size = self.report().size
+        return size.parts, size.ram
+
+    # ---------------------------------------------------------------- what a device does
+
+    def initial_state(self, batch: int = 1) -> IntegerState:
+        """Return the state before the first step."""
+        cells = tuple(self._narrow(cell, batch_of(cell.initial, batch)) for cell in self.cells)
+        return IntegerState(cells, self.readout.begin(batch, self.cells[-1].source.size))
+
+    def advance(self, codes: Whole, state: IntegerState, watch: Watch | None = None) -> IntegerState:
+        """Make one step in whole numbers: codes of the input, (B, features), and a state give the next state."""
+        q, cells = codes, []
+        for cell, carried in zip(self.cells, state.cells, strict=True):
+            new = cell.step(q, tuple(one.astype(np.int64) for one in carried), watch)
+            cells.append(self._narrow(cell, new))
+            q = new[0]
+        return IntegerState(tuple(cells), self.readout.note(state.pooled, q))
+
+    def outputs(self, state: IntegerState, watch: Watch | None = None) -> Whole:
+        """Return the sums that are the outputs in a state, (B, outputs)."""
+        return self.readout.outputs(state.cells[-1][0].astype(np.int64), state.pooled, watch)
+
+    @property
+    def table(self) -> Table | None:
+        """The table of tanh that all layers share, where one needs it."""
+        return next((cell.table for cell in self.cells if cell.table is not None), None)
+
+    @staticmethod
+    def _narrow(cell: IntegerCell, state: State) -> tuple[NDArray[Any], ...]:
+        return tuple(one.astype(form.dtype) for one, form in zip(state, cell.carried, strict=True))
+
+    def _run(self, X: ArrayLike, lengths: Sequence[int] | None, watch: Watch | None) -> tuple[Whole, Whole]:
+        """Run sequences and return sums in the form of the input, with the steps that were counted for each."""
+        tokens = isinstance(self.inputs, Tokens)
+        sequences = arranged(X, lengths, self.batch_first, tokens, self.cells[0].source.input_size)
+        x, valid = sequences.x, sequences.valid
+        state = self.initial_state(x.shape[1])
+        every = []
+        for t in range(len(x)):
+            if watch is not None:
+                watch.valid = valid[t]
+                if isinstance(self.inputs, Values):
+                    form = self.inputs.format
+                    exact = np.floor(self.inputs.normalised(x[t]) / form.step + 0.5)
+                    watch.note(form.name, exact.astype(np.int64), form.low, form.high)
+            new = self.advance(self.inputs.codes(x[t]), state, watch)
+            state = new if valid[t].all() else _where(valid[t], new, state)
+            if self.readout.pool is None:
+                every.append(np.where(valid[t][:, None], self.outputs(state, watch), 0))
+        if self.readout.pool is None:
+            return sequences.restored(np.stack(every)), np.ones(1, np.int64)
+        if watch is not None:
+            watch.valid = None
+        outputs = self.outputs(state, watch)
+        return (outputs, state.pooled.steps[:, None]) if sequences.batched else (outputs[0], state.pooled.steps)
+
+
+def _where(valid: np.ndarray, new: IntegerState, old: IntegerState) -> IntegerState:
+    """Take the new state of sequences that go on, and leave the others' as it was."""
+    rows = valid[:, None]
+    cells = tuple(
+        tuple(np.where(rows, a, b) for a, b in zip(one, other, strict=True))
+        for one, other in zip(new.cells, old.cells, strict=True)
+    )
+    values = None
+    if new.pooled.values is not None and old.pooled.values is not None:
+        values = np.where(rows, new.pooled.values, old.pooled.values)
+    return IntegerState(cells, Pooled(values, np.where(valid, new.pooled.steps, old.pooled.steps)))

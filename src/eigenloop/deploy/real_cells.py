@@ -1,0 +1,79 @@
+"""The equations of a cell in float64 with its k-bit weights: where ranges are read off, and errors measured against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from eigenloop.deploy.describing import Cell, Gate, Real, real_matrix
+
+#: What a cell carries: (h,), or (h, c) of an LSTM; each (B, n).
+State = tuple[Real, ...]
+
+
+def sigmoid(z: Real) -> Real:
+    """1 / (1 + exp(-z)), without overflow."""
+    return 0.5 * (1 + np.tanh(0.5 * z))
+
+
+def activate(z: Real, cell: Cell, threshold: Real | None) -> Real:
+    """Apply a cell's activation."""
+    if cell.activation == "modrelu":
+        assert threshold is not None
+        return np.sign(z) * np.maximum(np.abs(z) + threshold, 0)
+    functions: dict[str, Callable[[Real], Real]] = {
+        "relu": lambda z: np.maximum(z, 0),
+        "leaky_relu": lambda z: np.where(z >= 0, z, cell.slope * z),
+        "tanh": np.tanh,
+        "identity": lambda z: z,
+    }
+    return functions[cell.activation](z)
+
+
+class RealCell:
+    """One step of a cell: (x, state) -> (state, what else has a range)."""
+
+    def __init__(self, cell: Cell) -> None:
+        self.cell = cell
+        self._W = {name: real_matrix(gate.W) for name, gate in cell.gates.items()}
+        self._U = {name: real_matrix(gate.U) for name, gate in cell.gates.items()}
+
+    def recurrent(self, gate: Gate, h: Real) -> Real:
+        """W h, with b_hn."""
+        product = self._W[gate.name](h)
+        return product if gate.inner_bias is None else product + gate.inner_bias
+
+    def entered(self, gate: Gate, x: Real) -> Real:
+        """U x + b."""
+        product = self._U[gate.name](x)
+        return product if gate.bias is None else product + gate.bias
+
+    def step(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
+        """Make one step; x is (B, m)."""
+        return {"simple": self._simple, "gated": self._gated, "lstm": self._lstm}[self.cell.kind](x, state)
+
+    def _simple(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
+        gate = self.cell.gates[""]
+        z = self.recurrent(gate, state[0]) + self.entered(gate, x)
+        return (activate(z, self.cell, gate.threshold),), {}
+
+    def _gated(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
+        h, (reset, update, candidate) = state[0], self.cell.gates.values()
+        r = sigmoid(self.recurrent(reset, h) + self.entered(reset, x))
+        u = sigmoid(self.recurrent(update, h) + self.entered(update, x))
+        if self.cell.reset == "before":
+            z = self.recurrent(candidate, r * h) + self.entered(candidate, x)
+        else:
+            z = r * self.recurrent(candidate, h) + self.entered(candidate, x)
+        c = activate(z, self.cell, candidate.threshold)
+        new = u * h + (1 - u) * c if self.cell.update == "keep" else (1 - u) * h + u * c
+        # Candidates share the state's format, so that blending needs no multiplier.
+        return (new,), {"state": c}
+
+    def _lstm(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
+        h, c = state
+        i, f, g, o = (self.recurrent(gate, h) + self.entered(gate, x) for gate in self.cell.gates.values())
+        g = activate(g, self.cell, self.cell.gates["cell"].threshold)
+        new = sigmoid(f) * c + sigmoid(i) * g
+        return (sigmoid(o) * np.tanh(new), new), {"candidate": g}

@@ -1,0 +1,193 @@
+"""What an integer network is: ranges, saturation, bytes, multiplications, worst-case sums."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from eigenloop.deploy.cell import IntegerCell
+from eigenloop.deploy.formats import Format
+from eigenloop.deploy.inputs import Tokens
+from eigenloop.deploy.sums import Sum, width_of
+from eigenloop.deploy.watching import Seen, Watch
+from eigenloop.quantization.size import Part, SizeReport
+
+if TYPE_CHECKING:
+    from eigenloop.deploy.network import IntegerNetwork
+
+
+@dataclass(frozen=True)
+class RangeRow:
+    """How a quantity is held, and what became of it on the calibration data.
+
+    Attributes:
+        name: of the quantity.
+        bits, step: of its codes.
+        range: the magnitude for which the step was chosen.
+        saturated, total: numbers beyond the range, of how many.
+    """
+
+    name: str
+    bits: int
+    step: float
+    range: float
+    saturated: int
+    total: int
+
+
+@dataclass(frozen=True)
+class SumRow:
+    """A sum, how far it can go and how far it went.
+
+    Attributes:
+        name: of its matrix.
+        low, high: the proved bounds, which some input reaches.
+        width: 32 or 64.
+        seen_low, seen_high: on the calibration data.
+    """
+
+    name: str
+    low: int
+    high: int
+    width: int
+    seen_low: int
+    seen_high: int
+
+
+@dataclass(frozen=True)
+class IntegerReport:
+    """The figures of an integer network; printed, four short tables.
+
+    Attributes:
+        ranges: of input, states and cells.
+        sums: of every matrix.
+        size: bytes that are stored, and in memory.
+        products: multiplications of a code with a code in a step, all layers.
+        readout_products: those of reading out once.
+        rescalings: multiplications by multipliers, gates and in tables in a step.
+        step_errors: for each layer a bound of the error that one step adds to a state, in codes.
+    """
+
+    ranges: tuple[RangeRow, ...]
+    sums: tuple[SumRow, ...]
+    size: SizeReport
+    products: int
+    readout_products: int
+    rescalings: int
+    step_errors: tuple[float, ...]
+
+    def __str__(self) -> str:
+        """Return the tables."""
+        width = max(len(name) for name in (*(row.name for row in self.ranges), *(row.name for row in self.sums)))
+        lines = [f"{'':{width}}  {'bits':>4}  {'range':>10}  {'step':>10}  {'saturated':>16}"]
+        for row in self.ranges:
+            share = f"{row.saturated:,} of {row.total:,}"
+            lines.append(f"{row.name:{width}}  {row.bits:>4}  {row.range:>10.4g}  {row.step:>10.4g}  {share:>16}")
+        lines += ["", f"{'':{width}}  {'sums from':>16}  {'to':>16}  {'type':>6}  calibration"]
+        for one in self.sums:
+            kind, seen = f"int{one.width}", f"{one.seen_low:,} to {one.seen_high:,}"
+            lines.append(f"{one.name:{width}}  {one.low:>16,}  {one.high:>16,}  {kind:>6}  {seen}")
+        errors = ", ".join(f"{error:.2g}" for error in self.step_errors)
+        lines += [
+            "",
+            f"a step multiplies {self.products:,} codes and {self.rescalings:,} times by a multiplier or gate; reading "
+            f"out {self.readout_products:,} codes",
+            f"a step adds at most {errors} codes of error to the state",
+            "",
+            str(self.size),
+        ]
+        return "\n".join(lines)
+
+
+def report_of(network: IntegerNetwork) -> IntegerReport:
+    """Collect the figures of a network."""
+    watch = network.calibration
+    forms = [network.inputs.format, *(form for cell in network.cells for form in _formats(cell))]
+    sums = [one for cell in network.cells for gate in cell.gates.values() for one in gate.sums]
+    read = network.readout.sum
+    return IntegerReport(
+        ranges=tuple(_range(form, watch) for form in forms),
+        sums=tuple(_sum(one, watch) for one in (*sums, *([] if read is None else [read]))),
+        size=SizeReport(tuple(_stored(network)), tuple(_memory(network))),
+        products=sum(cell.products for cell in network.cells),
+        readout_products=0 if read is None else read.products,
+        rescalings=sum(cell.rescalings for cell in network.cells),
+        step_errors=tuple(cell.step_error for cell in network.cells),
+    )
+
+
+def _formats(cell: IntegerCell) -> list[Format]:
+    forms = (cell.formats.state, cell.formats.cell, cell.formats.candidate)
+    return [form for form in forms if form is not None]
+
+
+def _range(form: Format, watch: Watch) -> RangeRow:
+    seen = watch.seen.get(form.name, Seen())
+    return RangeRow(form.name, form.bits, form.step, form.range, seen.beyond, seen.total)
+
+
+def _sum(one: Sum, watch: Watch) -> SumRow:
+    seen = watch.seen.get(one.name, Seen())
+    return SumRow(one.name, *one.bounds, one.width, seen.low, seen.high)
+
+
+def _stored(network: IntegerNetwork) -> Iterator[Part]:
+    """Yield what lies in flash."""
+    inputs = network.inputs
+    if isinstance(inputs, Tokens):
+        if not inputs.shared:
+            yield Part("embedding", inputs.table.size, inputs.format.bits, 0)
+    elif inputs.counts:
+        yield Part("input multipliers", len(inputs.multiplier), 32, 0, added=True)
+        yield Part("input offsets", len(inputs.offset), 64, 0, added=True)
+        yield Part("input shift", 1, 8, 0, added=True)
+    for cell in network.cells:
+        yield from _stored_cell(cell)
+    if network.table is not None:
+        yield Part("table of tanh", len(network.table.entries), 16, 0, added=True)
+    if network.readout.sum is not None:
+        yield from _stored_sum(network.readout.sum)
+
+
+def _stored_cell(cell: IntegerCell) -> Iterator[Part]:
+    ending = cell.source.ending
+    for name, gate in cell.gates.items():
+        for one in gate.sums:
+            yield from _stored_sum(one)
+        if gate.threshold is not None:
+            tail = ending + (f".{name}" if name else "")
+            yield Part(f"threshold{tail}", len(gate.threshold), width_of(gate.threshold), 0)
+    every = [*(gate.multipliers for gate in cell.gates.values()), *cell.scalings.values()]
+    yield Part(f"multipliers{ending}", sum(one.numbers for one in every), 32, 0, added=True)
+    yield Part(f"shifts{ending}", len(every), 8, 0, added=True)
+    for name, form, values in zip(("h0", "c0"), cell.carried, cell.initial, strict=False):
+        if values.any():
+            yield Part(name + ending, len(values), 8 * form.bytes, 0)
+
+
+def _stored_sum(one: Sum) -> Iterator[Part]:
+    if one.codes is not None:
+        yield Part(one.name, one.codes.size, one.bits, 0)
+    if one.bias is not None:
+        yield Part(f"bias of {one.name}", len(one.bias), one.bias_bits, 0)
+
+
+def _memory(network: IntegerNetwork) -> Iterator[Part]:
+    """Yield what is in RAM: what is carried, what a step needs beside it, and sums."""
+    for number, cell in enumerate(network.cells):
+        for name, form in zip(("state", "cell"), cell.carried, strict=False):
+            yield Part(f"{name} of layer {number}", cell.source.size, 8 * form.bytes, 0)
+    buffers = [cell.scratch * cell.source.size * cell.formats.state.bytes for cell in network.cells]
+    yield Part("new state", int(np.max(buffers)), 8, 0)
+    yield Part("input", network.cells[0].source.input_size, 8 * network.inputs.format.bytes, 0)
+    readout, size = network.readout, network.cells[-1].source.size
+    if readout.pool == "mean":
+        yield Part("sum of states", size, 32, 0)
+        yield Part("steps", 1, 32, 0)
+    elif readout.pool == "max":
+        yield Part("largest states", size, 8 * readout.state.bytes, 0)
+    if readout.sum is not None:
+        yield Part("outputs", len(readout.sum.row_bounds[0]), 64 if readout.pool == "mean" else readout.sum.width, 0)

@@ -1,0 +1,162 @@
+"""A sum b + C q of a row of codes, and the proof that it fits its integers.
+
+Note [Why no sum overflows]
+    Every q_j is a code between `low` and `high`, which include 0. So the largest value of b_i + sum_j c_ij q_j is
+    b_i + sum_j max(c_ij low, c_ij high), and the smallest has min in place of max; both are reached, by the q that has
+    the right end at every j. Summation starts from b_i, and every term's largest value is at least 0 and its smallest
+    at most 0, so partial sums stay within the same bounds, whatever the order. Where they fit into int32 the sum is
+    one; otherwise it is an int64, and said to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigenloop.deploy.formats import Format
+from eigenloop.deploy.operations import Whole, product
+from eigenloop.deploy.packing import packed
+from eigenloop.deploy.watching import Watch
+from eigenloop.quantization import Codes
+
+#: Sums beyond it could not be multiplied in 64 bits.
+_LARGEST = 2**47
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """b_i + sum_j c_ij q_j for every row i.
+
+    Attributes:
+        name: of the matrix, as `network_codes` has it.
+        codes: c, (rows, columns); None for the identity, whose sum is q_i itself.
+        bits: of a code.
+        operand: how q is held.
+        units: what a sum of 1 stands for: one number, or one for each row.
+        bias: b, (rows,), or None.
+        bias_error: the largest distance of b from the real bias, in units of the sum.
+        widen: whether int64 is allowed.
+    """
+
+    name: str
+    codes: Whole | None
+    bits: int
+    operand: Format
+    units: tuple[Fraction, ...]
+    bias: Whole | None = None
+    bias_error: float = 0.0
+    widen: bool = True
+
+    def __post_init__(self) -> None:
+        low, high = self.bounds
+        if self.width == 64 and not self.widen:
+            raise ValueError(
+                f"{self.name}: its sums reach from {low:,} to {high:,}, beyond int32: give weights or state fewer "
+                "bits, or allow int64 with widen=True"
+            )
+        if max(-low, high) >= _LARGEST:
+            raise ValueError(f"{self.name}: its sums reach {max(-low, high):,}: give weights, state or units fewer")
+
+    @cached_property
+    def row_bounds(self) -> tuple[Whole, Whole]:
+        """The smallest and the largest value of every row's sum; see Note [Why no sum overflows]."""
+        form = self.operand
+        if self.codes is None:
+            low, high = np.array([form.low]), np.array([form.high])
+        else:
+            low = np.minimum(self.codes * form.low, self.codes * form.high).sum(1)
+            high = np.maximum(self.codes * form.low, self.codes * form.high).sum(1)
+        return (low, high) if self.bias is None else (low + self.bias, high + self.bias)
+
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The smallest and the largest value of all sums."""
+        low, high = self.row_bounds
+        # A bias alone is a partial sum too.
+        return min(int(low.min()), 0), max(int(high.max()), 0)
+
+    @property
+    def largest(self) -> int:
+        """The largest magnitude of all sums."""
+        return max(-self.bounds[0], self.bounds[1])
+
+    @property
+    def width(self) -> int:
+        """Bits of the integer that holds a sum: 32 or 64."""
+        return 32 if self.bounds[0] >= -(2**31) and self.bounds[1] < 2**31 else 64
+
+    @cached_property
+    def _without_bias(self) -> int:
+        return 0 if self.codes is None else int(np.abs(self.codes).sum(1).max()) * self.operand.largest
+
+    def __call__(self, q: Whole, watch: Watch | None = None) -> Whole:
+        """Compute the sums of a batch: (B, columns) gives (B, rows)."""
+        if self.codes is None:
+            total = q if self.bias is None else q + self.bias
+        else:
+            total = product(self.codes, q, self.bias, self._without_bias)
+        if watch is not None:
+            watch.note(self.name, total)
+        return total
+
+    @property
+    def products(self) -> int:
+        """Multiplications of a code with a code."""
+        return 0 if self.codes is None else self.codes.size
+
+    @property
+    def bias_bits(self) -> int:
+        """The narrowest of 8, 16 and 32 (or 64) that holds every bias."""
+        return 0 if self.bias is None else width_of(self.bias)
+
+    def packed(self) -> NDArray[np.uint8]:
+        """Return the codes as they lie in memory."""
+        assert self.codes is not None
+        return packed(self.codes, self.bits)
+
+    def factors(self, step: Fraction) -> tuple[Fraction, ...]:
+        """Return what turns a sum into a multiple of `step`."""
+        return tuple(unit / step for unit in self.units)
+
+
+def width_of(values: Whole) -> int:
+    """Return the narrowest of 8, 16, 32 and 64 bits that holds all of some whole numbers."""
+    low, high = int(values.min()), int(values.max())
+    return next(bits for bits in (8, 16, 32, 64) if -(2 ** (bits - 1)) <= low and high < 2 ** (bits - 1))
+
+
+def units_of(codes: Codes, operand: Format) -> tuple[Fraction, ...]:
+    """Return step * scale of the operand / divisor, for the matrix or for each row."""
+    divisor = Fraction(1) if codes.divisor is None else Fraction(float(codes.divisor))
+    return tuple(Fraction(step) * operand.exact_step / divisor for step in codes.step.double().reshape(-1).tolist())
+
+
+def on_scale(values: NDArray[np.float64], units: tuple[Fraction, ...]) -> tuple[Whole, float]:
+    """Round real biases to whole numbers on the scale of a sum; also return the largest error, in those units."""
+    scale = np.array([float(unit) for unit in units])
+    exact = values / scale
+    rounded = np.floor(exact + 0.5)
+    if not np.all(np.abs(rounded) < _LARGEST):
+        raise ValueError(
+            f"a bias of {np.abs(values).max():.3g} has no place on the scale of its sum, {scale.min():.3g}: check that "
+            "the calibration data are not all zero"
+        )
+    return rounded.astype(np.int64), float(np.abs(rounded - exact).max(initial=0.0))
+
+
+def sum_of(
+    name: str,
+    codes: Codes | None,
+    operand: Format,
+    bias: NDArray[np.float64] | None = None,
+    widen: bool = True,
+) -> Sum:
+    """Make the sum of a coded matrix (None: the identity) with an operand and a bias in real numbers."""
+    units = (operand.exact_step,) if codes is None else units_of(codes, operand)
+    whole, error = (None, 0.0) if bias is None else on_scale(bias, units)
+    numbers = None if codes is None else codes.numbers.cpu().numpy().astype(np.int64)
+    return Sum(name, numbers, 0 if codes is None else codes.bits, operand, units, whole, error, widen)

@@ -1,0 +1,46 @@
+"""The formats of a network that was trained with rounded states (``state_bits=``): its own widths and steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from eigenloop.deploy.cell import Formats
+from eigenloop.deploy.describing import Cell
+from eigenloop.deploy.formats import Format
+
+
+def trained_bits(layer: Any) -> int | None:
+    """Return the width in which a layer rounds its states; None where it does not."""
+    quantizer = getattr(layer, "state_quantizer", None)
+    return None if quantizer is None else int(quantizer.bits)
+
+
+def trained_input(layer: Any) -> Format:
+    """Return how the layer rounds its input."""
+    quantizer = layer.state_quantizer
+    return _format("input", quantizer.bits, float(quantizer.step(layer.input_range, 1)))
+
+
+def trained_formats(layer: Any, cells: Sequence[Cell], entered: Format) -> list[Formats]:
+    """Return how every cell rounds what it holds; gates have as many bits, and a tanh the step 2^-(bits - 1)."""
+    bits = layer.state_quantizer.bits
+    unit = 2.0 ** (1 - bits)
+    formats = []
+    for number, cell in enumerate(cells):
+        step = float(layer.state_step(number))
+        name = f"state of layer {number}"
+        if cell.kind == "lstm":
+            kept = _format(f"cell of layer {number}", bits, step)
+            candidate = _format(f"candidate of layer {number}", bits, unit if cell.activation == "tanh" else step)
+            own = Formats(entered, _format(name, bits, unit), bits, kept, candidate)
+        else:
+            own = Formats(entered, _format(name, bits, step), bits)
+        formats.append(own)
+        entered = own.state
+    return formats
+
+
+def _format(name: str, bits: int, step: float) -> Format:
+    half = 2 ** (bits - 1)
+    return Format(name, bits, step, step * half, -half, half - 1)

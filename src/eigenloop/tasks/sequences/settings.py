@@ -1,0 +1,125 @@
+"""The options of the task of own sequences: what is read, how it is cut, and what a run remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from eigenloop.errors import DataError
+from eigenloop.pooling import Pool, checked_pool
+from eigenloop.tasks.options import at_least, one_of
+from eigenloop.tasks.sequences.kinds import Kind
+from eigenloop.tasks.sequences.logmel import LogMel
+from eigenloop.tasks.sequences.options import Columns, Layout, Options
+from eigenloop.tasks.sequences.preparing import Missing
+from eigenloop.tasks.sequences.source import Source
+from eigenloop.tasks.sequences.splitting import By
+
+
+@dataclass(frozen=True, kw_only=True)
+class SequenceSettings:
+    """What may be said about own sequences.
+
+    Args:
+        data: a file (.npz, .npy, .csv, .parquet, .ts) or folder, see docs/data.md.
+        test_data: another one whose cases are the test part.
+        kind: ``class``, ``values``, ``step-class``, ``step-values`` or ``forecast``; if left out, as the labels are.
+        valid, test: shares of the cases that are held out, where the file does not fix the parts.
+        by: ``cases``, ``order`` or ``time``, see `split`.
+        split_seed: of the draw of the parts.
+        folds: cross-validation instead: test on fold number `fold` of so many.
+        window, stride: cut recordings into windows of so many steps, one every `stride`; windows of a case vote.
+        horizon: of a forecast, how many steps ahead.
+        feedback: of a forecast, learn one step and feed the answers back, instead of all steps at once.
+        missing: what becomes of missing values: ``error``, ``previous`` or ``mask``.
+        time_difference: a channel with the time since the step before.
+        resample: bring values to this time from step to step.
+        normalise: scale channels by mean and deviation of the training part, inside the network.
+        pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time.
+        balanced: rare classes count more, so that each counts alike.
+        shuffle: draw a new order of the training part for every epoch.
+        case, time, label, group, part, weight, channels, ignore, layout, per_step: how files are read, see `Options`.
+        audio: ``logmel`` frames or ``samples`` of WAV files; bands of the former.
+        classes, outputs, sha256, test_sha256: what the run remembers of its files; set when a run begins.
+    """
+
+    data: Path | None = None
+    test_data: Path | None = None
+    kind: Kind | None = None
+    valid: float = 0.15
+    test: float = 0.15
+    by: By | None = None
+    split_seed: int = 0
+    folds: int | None = None
+    fold: int = 0
+    window: int | None = None
+    stride: int | None = None
+    horizon: int = 1
+    feedback: bool = False
+    missing: Missing = "error"
+    time_difference: bool = False
+    resample: float | None = None
+    normalise: bool = True
+    pool: Pool = "last"
+    balanced: bool = False
+    shuffle: bool = True
+    case: str | None = None
+    time: str | None = None
+    label: tuple[str, ...] = ()
+    group: str | None = None
+    part: str | None = None
+    weight: str | None = None
+    channels: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    layout: Layout | None = None
+    per_step: bool | None = None
+    audio: Literal["logmel", "samples"] = "logmel"
+    bands: int = 32
+    classes: tuple[str, ...] = ()
+    outputs: int | None = None
+    sha256: str | None = None
+    test_sha256: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("data", "test_data"):
+            if isinstance(given := getattr(self, name), str):
+                object.__setattr__(self, name, Path(given))
+        if self.kind is not None:
+            one_of("kind", self.kind, get_args(Kind))
+        one_of("missing", self.missing, get_args(Missing))
+        checked_pool(self.pool)
+        at_least("horizon", self.horizon, 1)
+        at_least("bands", self.bands, 1)
+        for name in ("window", "stride", "folds"):
+            if getattr(self, name) is not None:
+                at_least(name, getattr(self, name), 2 if name == "folds" else 1)
+        if self.stride is not None and self.window is None:
+            raise ValueError("stride is the distance of windows: give window too")
+        if not 0 <= self.fold < (self.folds or 1):
+            raise ValueError(f"fold counts from 0 to folds - 1, got {self.fold} of {self.folds}")
+
+    @property
+    def source(self) -> Source:
+        """Which files are read, and how."""
+        if self.data is None:
+            fix = "set task.data"
+            raise DataError(
+                "sequences", "no data are named", fix, flags="name a file: eigenloop fit FILE, or --data FILE"
+            )
+        columns = Columns(
+            case=self.case,
+            time=self.time,
+            label=self.label,
+            group=self.group,
+            part=self.part,
+            weight=self.weight,
+            channels=self.channels,
+            ignore=self.ignore,
+        )
+        audio = LogMel(bands=self.bands) if self.audio == "logmel" else None
+        options = Options(columns=columns, layout=self.layout, per_step=self.per_step, audio=audio)
+        paths = (self.data, self.test_data)
+        first, second = (None if path is None else path.expanduser().absolute() for path in paths)
+        assert first is not None
+        return Source(first, second, options, self.kind, self.resample, self.channels, self.classes)

@@ -1,0 +1,96 @@
+"""Own data as a task reads it: one or two files, as the kind that is wanted, with the channels in the known order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+from eigenloop.errors import DataError
+from eigenloop.tasks.sequences.data import Origin, SequenceData
+from eigenloop.tasks.sequences.formats import read
+from eigenloop.tasks.sequences.joining import join, recoded
+from eigenloop.tasks.sequences.kinds import Kind, as_kind, kind_of
+from eigenloop.tasks.sequences.options import Options
+from eigenloop.tasks.sequences.times import resampled
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """Which files, and how they are understood.
+
+    Attributes:
+        data: the file or folder.
+        test_data: another one, whose cases are the test part.
+        options: how they are read.
+        kind: what is asked of the network; if left out, what the labels ask for.
+        resample: the time from step to step that values are brought to.
+        channels: names in the order that the network has them; any order if empty.
+        classes: names in the order that the network has them.
+    """
+
+    data: Path
+    test_data: Path | None
+    options: Options
+    kind: Kind | None
+    resample: float | None
+    channels: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+
+    def read(self) -> tuple[SequenceData, list[Origin]]:
+        """Read all; return also which files each of the two paths stands for."""
+        first = self._one(self.data)
+        channels, origins = first.channel_names, [first.origin]
+        if self.test_data is not None:
+            if first.parts is not None:
+                raise DataError(
+                    self.data,
+                    "it fixes its parts, and a file for the test part is given too: give one of them",
+                )
+            second = with_channels(self._one(self.test_data), channels)
+            first, origins = join({"train": first, "test": second}), [*origins, second.origin]
+        data = as_kind(first, self.kind or kind_of(first))
+        return (recoded(data, self.classes) if self.classes else data), origins
+
+    def unlabelled(self, path: Path) -> SequenceData:
+        """Read another file with the same channels, whose labels do not matter."""
+        columns = dataclasses.replace(self.options.columns, label=(), group=None, part=None, weight=None, ignore=())
+        source = dataclasses.replace(self, options=dataclasses.replace(self.options, columns=columns))
+        data = source._one(path)
+        return dataclasses.replace(data, labels=None, per_step=False, class_names=None, parts=None)
+
+    def _one(self, path: Path) -> SequenceData:
+        data = read(path, self.options)
+        if self.channels:
+            data = with_channels(data, self.channels)
+        return data if self.resample is None else resampled(data, self.resample)
+
+
+def with_channels(data: SequenceData, wanted: Sequence[str]) -> SequenceData:
+    """Return the data with the channels of these names, in this order; channels without names are taken as they stand.
+
+    >>> import numpy as np
+    >>> from eigenloop.tasks.sequences import from_arrays
+    >>> data = from_arrays(np.array([[[1.0, 2.0]]]), [0], channels=["b", "a"], layout="cases,steps,channels")
+    >>> with_channels(data, ["a", "b"]).case(0)
+    array([[2., 1.]])
+    """
+    wanted, found = tuple(wanted), data.channel_names
+    if found == wanted:
+        return data
+    if missing := [name for name in wanted if name not in found]:
+        unnamed = tuple(map(str, range(len(wanted))))
+        if len(found) == len(wanted) and unnamed in (found, wanted):
+            return dataclasses.replace(data, channel_names=wanted)
+        raise DataError(
+            data.origin.path,
+            f"channel {missing[0]} is wanted and not there: it has {_listed(found)}, the network takes "
+            f"{_listed(wanted)}",
+        )
+    order = [found.index(name) for name in wanted]
+    return dataclasses.replace(data, values=data.values[..., order], channel_names=wanted)
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:8])
+    return f"{len(names)} ({shown}, ...)" if len(names) > 8 else f"{len(names)} ({shown})"

@@ -1,0 +1,276 @@
+"""Own sequences as a task: one more problem for the one training loop."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from eigenloop.errors import DataError
+from eigenloop.pooling import Pool
+from eigenloop.tasks.base import Batch, Task
+from eigenloop.tasks.options import one_of
+from eigenloop.tasks.order import batches_in, items_of
+from eigenloop.tasks.sequences.batches import batch
+from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
+from eigenloop.tasks.sequences.describing import describe
+from eigenloop.tasks.sequences.kinds import Kind, kind_of
+from eigenloop.tasks.sequences.objectives import Objective
+from eigenloop.tasks.sequences.pieces import Pieces
+from eigenloop.tasks.sequences.preparing import Preparation, prepare
+from eigenloop.tasks.sequences.settings import SequenceSettings
+from eigenloop.tasks.sequences.splitting import folds, split
+from eigenloop.tasks.sequences.targets import baseline_of, objective_of, output_names, target_scaling
+from eigenloop.tasks.sequences.windowing import Windowing, usual_windowing, windowing
+from eigenloop.tasks.tally import Tally
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequences(SequenceSettings, Task):
+    """Learn from sequences of one's own, read from a file or folder.
+
+    Its options are those of `SequenceSettings`: the file, the kind of the question, which cases are held out, windows,
+    missing values, and how the file is read.
+    """
+
+    name: ClassVar[str] = "sequences"
+
+    # ---------------------------------------------------------------- what was read
+
+    @functools.cached_property
+    def _read(self) -> tuple[SequenceData, list[Origin]]:
+        return self.source.read()
+
+    @property
+    def sequences(self) -> SequenceData:
+        """All that was read."""
+        return self._read[0]
+
+    @functools.cached_property
+    def pieces(self) -> Mapping[str, Pieces]:
+        """The cases, or stretches of recordings, of each part, before they are cut into windows."""
+        if self.folds is None:
+            return split(self.sequences, valid=self.valid, test=self.test, seed=self.split_seed, by=self.by)
+        return folds(self.sequences, self.folds, valid=self.valid, seed=self.split_seed, by=self.by)[self.fold]
+
+    @functools.cached_property
+    def preparation(self) -> Preparation:
+        """How values become inputs, learnt from the training part."""
+        return prepare(self.sequences, self.pieces["train"], missing=self.missing, time_difference=self.time_difference)
+
+    @functools.cached_property
+    def known_kind(self) -> Kind:
+        """What is asked of the network."""
+        return self.kind or kind_of(self.sequences)
+
+    @functools.cached_property
+    def windowing(self) -> Windowing:
+        """How long recordings are cut."""
+        if self.window is None and self.sha256 is None:
+            longest = int(self.pieces["train"].length.max(initial=1))
+            return usual_windowing(self.known_kind, longest, self.steps_ahead)
+        return windowing(self.known_kind, self.window, self.stride, self.steps_ahead)
+
+    @functools.cached_property
+    def _train(self) -> Pieces:
+        found = self.windowing.for_training(self.pieces["train"])
+        if (weights := self.sequences.weights) is not None:
+            found = found[weights[found.case] > 0]
+        if not len(found):
+            assert self.data is not None
+            raise DataError(self.data, f"its training part has no piece longer than horizon={self.horizon}: lower it")
+        return found
+
+    @functools.cached_property
+    def _objective(self) -> Objective:
+        return objective_of(self.known_kind, self.sequences, self.pieces["train"], self.balanced, self._target_scaling)
+
+    @functools.cached_property
+    def _target_scaling(self) -> tuple[Tensor, Tensor] | None:
+        return target_scaling(self.known_kind, self.sequences, self.pieces["train"], self.preparation, self.steps_ahead)
+
+    @property
+    def steps_ahead(self) -> int:
+        """How many steps of a forecast the network gives at once."""
+        return 1 if self.feedback else self.horizon
+
+    # ---------------------------------------------------------------- the task
+
+    @property
+    def metric(self) -> str:  # type: ignore[override]
+        """Accuracy of classes, else the loss."""
+        return "accuracy" if self.known_kind.endswith("class") else "loss"
+
+    @property
+    def higher_is_better(self) -> bool:  # type: ignore[override]
+        """Accuracy is."""
+        return self.metric == "accuracy"
+
+    @property
+    def pooling(self) -> Pool | None:
+        """As `pool` says, where a sequence has one label."""
+        return self.pool if self.known_kind in ("class", "values") else None
+
+    @property
+    def scales(self) -> frozenset[str]:
+        """Inputs if they are normalised, outputs if they are values."""
+        values = not self.known_kind.endswith("class")
+        return frozenset(["input"] * self.normalise + ["output"] * values)
+
+    @property
+    def channel_names(self) -> tuple[str, ...]:
+        """Of the values, in the order that the network takes them."""
+        return self.channels or self.sequences.channel_names
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Of the classes, in the order of the outputs; empty for values."""
+        return self.classes or self.sequences.class_names or ()
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """Of the outputs: classes, values, or channels."""
+        return output_names(self.known_kind, self.class_names, self.channel_names, self.label, self._values)
+
+    @property
+    def _values(self) -> int:
+        if self.outputs is not None:
+            return self.outputs
+        labels = self.sequences.labels
+        return 1 if labels is None or self.sequences.class_names is not None else labels.shape[-1]
+
+    @property
+    def input_size(self) -> int:
+        """Channels, masks of missing values, time difference."""
+        return len(self.channel_names) * (2 if self.missing == "mask" else 1) + self.time_difference
+
+    @property
+    def output_size(self) -> int:
+        """Classes, values, or channels times steps ahead."""
+        return len(self.output_names) * (self.steps_ahead if self.known_kind == "forecast" else 1)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The parts with something in them."""
+        sure = self.valid > 0 and (self.test > 0 or self.test_data is not None or self.folds is not None)
+        if sure:  # known before a file is read
+            return ("valid", "test")
+        return tuple(part for part in ("valid", "test") if len(self.pieces[part]))
+
+    def steps_per_epoch(self, batch_size: int) -> int:
+        """Return how many batches hold the training part."""
+        return batches_in(len(self._train), batch_size)
+
+    def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
+        """Return the windows or cases whose turn it is."""
+        return self.batch_of(self._train[items_of(step, batch_size, len(self._train), self.shuffle, seed)])
+
+    def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
+        """Return a part in the order of the file."""
+        one_of("split", split, PARTS)
+        found = self.windowing.for_evaluation(self.pieces[split])[0]
+        if not len(found):
+            assert self.data is not None
+            raise DataError(self.data, f"its part {split} is empty: give it a larger share")
+        return (self.batch_of(found[start : start + batch_size]) for start in range(0, len(found), batch_size))
+
+    def batch_of(self, pieces: Pieces) -> Batch:
+        """Return pieces as a batch, in the units of the file: the network normalises."""
+        return batch(
+            self.sequences, pieces, self.preparation, self.known_kind, horizon=self.steps_ahead, normalise=False
+        )
+
+    def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
+        """Cross-entropy, or squared errors in deviations of the training targets."""
+        return self._objective.loss(outputs, batch)
+
+    def terms(self, batch: Batch) -> float:
+        """Return the weights of the terms of the loss."""
+        return self._objective.terms(batch)
+
+    def measures(self, outputs: Tensor, batch: Batch) -> Tally:
+        """Accuracy and recalls, or errors in the units of the file."""
+        return self._objective.measures(outputs.detach(), batch)
+
+    def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
+        """Turn means into what is reported."""
+        return self._objective.metrics(means)
+
+    def baseline(self) -> dict[str, float]:
+        """Return what the most frequent class, the mean value, or the value before reaches."""
+        return self._baseline
+
+    @functools.cached_property
+    def _baseline(self) -> dict[str, float]:
+        return baseline_of(self)
+
+    def prepare(self) -> None:
+        """Read the files, and learn from the training part what is learnt from it."""
+        self.baseline()
+        if self.known_kind == "class" and self.pooling is not None and len(self.class_names) < 2:
+            raise DataError(self.source.data, f"all cases are of class {self.class_names[0]}: at least two are needed")
+
+    def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
+        """Return mean and deviation of inputs and targets in the training part."""
+        found = {}
+        if "input" in self.scales:
+            mean, scale = self.preparation.affine
+            found["input"] = (torch.from_numpy(mean), torch.from_numpy(scale))
+        if self._target_scaling is not None:
+            found["output"] = self._target_scaling
+        return found
+
+    # ---------------------------------------------------------------- what a run remembers
+
+    @property
+    def short_name(self) -> str:
+        """The name of the file without its ending."""
+        return self.name if self.data is None else self.data.name.split(".")[0] or self.name
+
+    def settled(self) -> Sequences:
+        """Write kind, channels, classes and the hashes of the files into the options."""
+        source, data, hashes = self.source, self.sequences, self._hashes()
+        task = dataclasses.replace(
+            self,
+            data=source.data,
+            test_data=source.test_data,
+            kind=self.known_kind,
+            window=self.windowing.window,
+            stride=self.windowing.stride,
+            channels=data.channel_names,
+            classes=data.class_names or (),
+            outputs=self._values,
+            sha256=hashes[0],
+            test_sha256=hashes[1],
+        )
+        task.__dict__["_read"] = self._read  # once is enough
+        return task
+
+    def _hashes(self) -> tuple[str, str | None]:
+        first, *more = (origin.sha256 for origin in self._read[1])
+        return first, more[0] if more else None
+
+    def changed_files(self) -> list[str]:
+        """Say which of the files have another content than when the run began."""
+        known, paths = (self.sha256, self.test_sha256), (self.data, self.test_data)
+        return [
+            f"{path} was changed since this run began"
+            for path, before, now in zip(paths, known, self._hashes(), strict=True)
+            if before not in (None, now)
+        ]
+
+    def introduction(self) -> list[str]:
+        """Say what was read, and what is trained, chosen and tested on."""
+        lines = describe(self.sequences).splitlines()
+        counts = ", ".join(f"{part} {len(self.pieces[part]):,}" for part in PARTS)
+        unit = (
+            "pieces of recordings" if len(np.unique(self.pieces["train"].case)) < len(self.pieces["train"]) else "cases"
+        )
+        lines.append(f"split: {counts} {unit}{self.windowing.described(self._train)}")
+        return lines

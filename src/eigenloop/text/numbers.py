@@ -1,0 +1,84 @@
+"""Numbers in plain text: so many digits, a spread with the same decimals, a factor."""
+
+from __future__ import annotations
+
+import math
+
+
+def significant(value: float, digits: int) -> float:
+    """Round a number to so many digits that count.
+
+    >>> significant(0.123456, 3), significant(98765.0, 2)
+    (0.123, 99000.0)
+    """
+    return float(f"{value:.{digits}g}")
+
+
+def brief(value: float, digits: int = 4) -> str:
+    """Write a measured number for the terminal: so many digits at most, without zeros at the end.
+
+    >>> brief(0.5), brief(0.00123456), brief(123456.0)
+    ('0.5', '0.001235', '1.235e+05')
+    """
+    return f"{value:.{digits}g}"
+
+
+def number(value: float, digits: int = 3) -> str:
+    """Write a number with so many digits that count.
+
+    >>> number(0.0163), number(1.0224e-5), number(21764.2), number(68.078, 4), number(2.0)
+    ('0.0163', '1.02e-5', '21,764', '68.08', '2.00')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    size = abs(value)
+    if size != 0 and not 1e-3 <= size < 1e7:
+        mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+        return f"{mantissa}e{int(exponent)}"
+    if size >= 10 ** (digits - 1):
+        return f"{value:,.0f}"
+    shown = f"{value:#.{digits}g}"
+    return shown.rstrip(".")
+
+
+def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
+    """Write a mean and the spread around it with the same decimals.
+
+    >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None)
+    ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00')
+    """
+    written = number(mean, digits)
+    if spread is None:
+        return written
+    mantissa, _, exponent = written.partition("e")
+    decimals = len(mantissa.partition(".")[2])
+    scaled = spread / 10.0 ** int(exponent or 0)
+    pair = f"{mantissa} \N{PLUS-MINUS SIGN} {scaled:.{decimals}f}"
+    return f"({pair})e{exponent}" if exponent else pair
+
+
+def printed(value: float, digits: int | None = None) -> str:
+    """Write a published number with the digits that it has, five at most, or with those that are said to count.
+
+    >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5), printed(1.4, 3)
+    ('1.022e-5', '5.19', '0.16295', '77', '2e-5', '1.40')
+    """
+    return number(value, digits or digits_of(value))
+
+
+def digits_of(value: float) -> int:
+    """Count the digits of a published number that count, one to five."""
+    mantissa = repr(abs(value)).partition("e")[0].replace(".", "").strip("0")
+    return min(max(len(mantissa), 1), 5)
+
+
+def times(value: float) -> str:
+    """Write a factor with two digits, or three where it is nearly one.
+
+    >>> times(0.84), times(1.0193), times(1.3712), times(127.2), times(4321.0)
+    ('0.84 x', '1.02 x', '1.4 x', '130 x', '4,300 x')
+    """
+    if 0.9 < value < 1.1:
+        return f"{value:#.3g} x"
+    rounded = significant(value, 2)
+    return (f"{rounded:,.0f}" if rounded >= 10 else number(rounded, 2)) + " x"

@@ -1,0 +1,242 @@
+"""A network's answers on own sequences: of a part of the data that it was trained with, or of another file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from eigenloop.errors import ConfigError
+from eigenloop.matrices import cached
+from eigenloop.readout import Model
+from eigenloop.tasks import Sequences
+from eigenloop.tasks.sequences import Outcome, Pieces, Preparation, SequenceData, whole
+from eigenloop.tasks.sequences.batches import batch, inputs_of
+from eigenloop.tasks.sequences.targets import class_shares
+from eigenloop.tasks.sequences.windowing import windowing
+from eigenloop.training.runs import load_run
+
+_BATCH = 128
+
+
+def predict(
+    run: Path | str,
+    data: Path | str,
+    *,
+    which: str | int = "best",
+    batch_size: int = _BATCH,
+    device: str | None = None,
+) -> Outcome:
+    """Return what the network of a run answers to another file: for each case or step, or what follows after its end.
+
+    The file needs the channels that the network was trained with, in any order if they have names. The data of the
+    training need not be there any more.
+    """
+    net, config, _ = load_run(run, which, device=device)
+    task = own_task(config.task, run)
+    found = task.source.unlabelled(Path(data))
+    return _Answering(net, task, found, batch_size).of(whole(found))
+
+
+def outcome(net: Model, task: Sequences, split: str, batch_size: int = _BATCH) -> Outcome:
+    """Return the answers of a network to a part of its data, beside the truth."""
+    return _Answering(net, task, task.sequences, batch_size).measured(task.pieces[split])
+
+
+def run_outcome(
+    run: Path | str,
+    split: str = "test",
+    *,
+    which: str | int = "best",
+    data: Path | None = None,
+    batch_size: int = _BATCH,
+    device: str | None = None,
+) -> Outcome:
+    """Return the answers of the network of a run to a part of its data; `data` is where the file is now."""
+    net, config, _ = load_run(run, which, data=data, device=device)
+    task = own_task(config.task, run)
+    if split != "train" and split not in task.splits:
+        raise ConfigError(f"{run} has no part {split!r}: choose {' or '.join(('train', *task.splits))}")
+    return outcome(net, task, split, batch_size)
+
+
+def own_task(task: object, run: Path | str) -> Sequences:
+    """Return the task if it is one of own sequences."""
+    if not isinstance(task, Sequences):
+        raise ConfigError(
+            f"{run} was trained on {getattr(task, 'name', task)}, which draws or downloads its sequences: only a run "
+            "on a file of one's own (task sequences) answers to another file"
+        )
+    return task
+
+
+class _Answering:
+    """Runs a network over pieces of data."""
+
+    def __init__(self, net: Model, task: Sequences, data: SequenceData, batch_size: int) -> None:
+        self.net, self.task, self.data, self.batch_size = net, task, data, batch_size
+        self.preparation = _preparation(net, task)
+        self.kind = task.known_kind
+
+    def of(self, pieces: Pieces) -> Outcome:
+        """Answer; a forecast is of what follows after the end of each piece."""
+        if self.kind == "forecast":
+            return self._outcome(pieces, pieces.start + pieces.length - 1, self._after(pieces))
+        if self.kind.startswith("step-"):
+            cases, steps, answers = self._each_step(pieces)
+            return self._outcome(Pieces(cases, steps, np.ones_like(cases)), steps, answers)
+        return self._outcome(pieces, pieces.start, self._voted(pieces))
+
+    def measured(self, pieces: Pieces) -> Outcome:
+        """Answer where the truth is known; a forecast is then one of every step, or of every horizon."""
+        if self.kind == "forecast":
+            return self._forecasts(pieces)
+        labels, found = self.data.labels, self.of(pieces)
+        assert labels is not None  # kinds without labels are forecasts
+        data = self.data
+        truth = (
+            labels[data.rows[found.case], data.starts[found.case] + found.step] if data.per_step else labels[found.case]
+        )
+        if self.kind.endswith("class"):
+            guess: Any = class_shares(data, self.task.pieces["train"])
+        else:
+            assert self.net.output_scaling is not None
+            guess = self.net.output_scaling.mean.double().cpu().numpy()
+        return self._outcome(Pieces(found.case, found.step, found.step), found.step, found.predicted, truth, guess)
+
+    def _outcome(
+        self,
+        pieces: Pieces,
+        step: NDArray[np.int64],
+        answers: NDArray[np.float64],
+        truth: NDArray[Any] | None = None,
+        guess: NDArray[np.float64] | None = None,
+    ) -> Outcome:
+        names = tuple(self.data.name(case) for case in range(len(self.data)))
+        return Outcome(self.kind, pieces.case, step, answers, self.task.output_names, names, truth, guess)
+
+    # ---------------------------------------------------------------- classes and values
+
+    def _voted(self, pieces: Pieces) -> NDArray[np.float64]:
+        """Return the mean answer of the windows of each piece: probabilities, or values."""
+        cut, owner = self.task.windowing.for_evaluation(pieces)
+        total = np.zeros((len(pieces), self.task.output_size))
+        for chosen, inputs, lengths in self._inputs(cut):
+            np.add.at(total, owner[chosen], self._answers(self.net(inputs, lengths=lengths)[0]))
+        return total / np.bincount(owner, minlength=len(pieces))[:, None]
+
+    def _each_step(self, pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return case, step and answer of every step, in order."""
+        cut = self.task.windowing.for_evaluation(pieces)[0]
+        found = [np.zeros((0, self.task.output_size))]
+        for chosen, inputs, lengths in self._inputs(cut):
+            answers = self._answers(self.net(inputs, lengths=lengths)[0])
+            found += [answers[:length, k] for k, length in enumerate(cut.length[chosen].tolist())]
+        steps = [np.arange(start, start + length) for start, length in zip(cut.start, cut.length, strict=True)]
+        return np.repeat(cut.case, cut.length), np.concatenate([*steps, np.zeros(0, np.int64)]), np.concatenate(found)
+
+    def _answers(self, outputs: Tensor) -> NDArray[np.float64]:
+        values = outputs.double()
+        if self.kind.endswith("class"):
+            values = values.softmax(-1)
+        return np.asarray(values.cpu().numpy())
+
+    def _inputs(self, pieces: Pieces) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
+        """Yield pieces in order, some at a time, while every W is built once."""
+        weight = self.net.readout.weight
+        self.net.eval()
+        with torch.no_grad(), cached(self.net):
+            for start in range(0, len(pieces), self.batch_size):
+                chosen = slice(start, start + self.batch_size)
+                inputs, lengths = inputs_of(self.data, pieces[chosen], self.preparation)
+                yield chosen, inputs.to(weight), None if lengths is None else lengths.to(weight.device)
+
+    # ---------------------------------------------------------------- forecasts
+
+    def _after(self, pieces: Pieces) -> NDArray[np.float64]:
+        """Return what follows each piece, (N, horizon, channels), from its last window."""
+        window = self.task.windowing.window
+        length = pieces.length if window is None else np.minimum(window, pieces.length)
+        last = Pieces(pieces.case, pieces.start + pieces.length - length, length)
+        result = np.empty((len(pieces), self.task.horizon, self.data.channels))
+        for numbers in _equal_lengths(last):
+            for chosen, inputs, _ in self._inputs(last[numbers]):
+                outputs, state = self.net(inputs)
+                result[numbers[chosen]] = self._ahead(outputs[-1], state)
+        return result
+
+    def _forecasts(self, pieces: Pieces) -> Outcome:
+        """Forecast from every step; where answers are fed back, from every horizon-th."""
+        horizon = self.task.horizon
+        cutting = windowing("forecast", self.task.windowing.window, self.task.windowing.stride, horizon)
+        cut = cutting.for_evaluation(pieces)[0]
+        weight, channels = self.net.readout.weight, self.data.channels
+        parts: list[list[NDArray[Any]]] = [[], [], [], [], []]
+        self.net.eval()
+        with torch.no_grad(), cached(self.net):
+            for numbers in _equal_lengths(cut):
+                for start in range(0, len(numbers), self.batch_size):
+                    chosen = cut[numbers[start : start + self.batch_size]]
+                    made = batch(self.data, chosen, self.preparation, "forecast", horizon=horizon, normalise=False)
+                    inputs = made.inputs.to(weight)
+                    seen, answers = self._rolled(inputs)
+                    true = made.targets.numpy()[seen].reshape(len(seen), len(chosen), horizon, channels)
+                    naive = made.inputs.numpy()[seen][..., None, :channels]
+                    case = np.broadcast_to(chosen.case, (len(seen), len(chosen)))
+                    step = chosen.start + seen[:, None]
+                    for kept, new in zip(parts, (case, step, answers, true, naive), strict=True):
+                        kept.append(new.reshape(-1, *new.shape[2:]))
+        case, step, answers, true, naive = (np.concatenate(part) for part in parts)
+        return self._outcome(Pieces(case, step, step), step, answers, true.astype(np.float64), naive.astype(np.float64))
+
+    def _rolled(self, inputs: Tensor) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the steps from which is forecast, and the forecasts, (steps, B, horizon, channels)."""
+        horizon = self.task.horizon
+        if not self.task.feedback:
+            outputs = self.net(inputs)[0]
+            shape = (*outputs.shape[:2], horizon, self.data.channels)
+            return np.arange(len(inputs)), np.asarray(outputs.double().cpu().numpy()).reshape(shape)
+        state: Any = None
+        seen, found = [], []
+        for start in range(0, len(inputs), horizon):
+            outputs, state = self.net(inputs[start : start + horizon], state)
+            seen.append(min(start + horizon, len(inputs)) - 1)
+            found.append(self._ahead(outputs[-1], state))
+        return np.array(seen), np.stack(found)
+
+    def _ahead(self, output: Tensor, state: Any) -> NDArray[np.float64]:
+        """Return the next values, (B, horizon, channels), of the output after the last step and the state there."""
+        if self.task.feedback:
+            answers = [output]
+            while len(answers) < self.task.horizon:
+                outputs, state = self.net(self._fed_back(answers[-1])[None], state)
+                answers.append(outputs[0])
+            output = torch.cat(answers, dim=-1)
+        return np.asarray(output.double().cpu().numpy()).reshape(len(output), self.task.horizon, -1)
+
+    def _fed_back(self, values: Tensor) -> Tensor:
+        """Return values as inputs: all there, and the usual time after those before."""
+        more = [torch.ones_like(values)] if self.preparation.missing == "mask" else []
+        if self.preparation.time_unit is not None:
+            more.append(torch.full_like(values[:, :1], self.preparation.time_unit))
+        return torch.cat([values, *more], dim=-1)
+
+
+def _equal_lengths(pieces: Pieces) -> list[NDArray[np.int64]]:
+    """Return the numbers of pieces of one length each: a state that goes on has no padding before it."""
+    return [np.flatnonzero(pieces.length == length) for length in np.unique(pieces.length)]
+
+
+def _preparation(net: Model, task: Sequences) -> Preparation:
+    """Return how values become inputs, as the network knows it; the data are read only where it does not."""
+    if net.input_scaling is None:
+        return task.preparation
+    mean, scale = (part.double().cpu().numpy() for part in (net.input_scaling.mean, net.input_scaling.scale))
+    channels = len(task.channel_names)
+    unit = float(mean[-1]) if task.time_difference else None
+    return Preparation(mean[:channels], scale[:channels], task.missing, unit)
