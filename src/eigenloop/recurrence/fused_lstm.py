@@ -77,8 +77,8 @@ def _run_forward(
     """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
     gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
-    kept = (gates, cells) if keep else (None, None)
-    out, h_n, c_n = _states(*tensors, cell, reverse, *kept, step, bits)
+    kept_gates, kept_cells = (gates, cells) if keep else (None, None)
+    out, h_n, c_n = _states(*tensors, cell, reverse, kept_gates, kept_cells, step, bits)
     return out, h_n, c_n, gates, cells
 
 
