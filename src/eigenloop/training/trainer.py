@@ -12,12 +12,14 @@ import torch
 from eigenloop.errors import ConfigError, DivergedError
 from eigenloop.matrices.errors import NotFiniteError
 from eigenloop.numerics import revised_since
+from eigenloop.quantization import calibrating
 from eigenloop.runs import RunFolder, Spectra, Summary
 from eigenloop.runs.checkpoints import DamagedError
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, endings
 from eigenloop.training.evaluation import evaluate
+from eigenloop.training.forward import run
 from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.network import build_network, take_scalings_
 from eigenloop.training.numerics import numerics_in
@@ -129,11 +131,21 @@ class Trainer:
             )
 
     def _start(self) -> None:
+        self._calibrate()
         self.progress.numerics = numerics_in(self.net, self.optimizer)
         self.progress.started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         if self.processes.first:
             self.folder.write_spectra(Spectra(before=spectra(self.net)))
         self.saver.save(self.progress)
+
+    def _calibrate(self) -> None:
+        """Choose the ranges of rounded states by the first batch, which all processes draw alike."""
+        if self.net.rnn.state_quantizer is None:
+            return
+        weight = self.net.readout.weight
+        batch = self.task.train_batch(0, self.section.batch_size, self.section.seed).to(weight.device, weight.dtype)
+        with calibrating(self.net):
+            run(self.net, self.task, batch)
 
     def _loop(self, interruption: Interruption) -> tuple[str, str]:
         began = time.monotonic() - self.progress.seconds

@@ -19,7 +19,7 @@ import torch
 from pydantic import AfterValidator
 
 from eigenloop import models
-from eigenloop.quantization import Quantizer
+from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.recipes import RECIPES
 from eigenloop.tasks import TASKS, Task
 from eigenloop.training import optimizers
@@ -30,7 +30,7 @@ Kinds = dict[str, Any]
 #: Decided by the task, the trainer or the seed; or no plain value.
 NOT_SETTABLE = ("generator", "batch_first", "dtype", "device", "bidirectional", "orthogonal")
 #: What a file cannot hold: a start and a matrix are names there, bits are a number.
-_OBJECTS = (torch.Tensor, Quantizer)
+_OBJECTS = (torch.Tensor, Quantizer, StateQuantizer)
 #: Larger rates overflow float32 before they are used.
 _LARGEST_RATE = 1e30
 
