@@ -28,7 +28,8 @@ def test_classes(tmp_path: Path) -> None:
     np.add.at(counts, (found.truth, found.classes), 1)
     assert [int(count) for _, count in cells] == counts.ravel().tolist()
     shares = 100 * counts / counts.sum(1, keepdims=True)
-    assert np.allclose([int(shade) for shade, _ in cells], shares.ravel(), atol=0.51)
+    shades = np.array([int(shade) for shade, _ in cells])
+    assert (np.diff(shades[np.argsort(shares.ravel(), kind="stable")]) >= 0).all()  # darker with the share
     wrong = np.flatnonzero(found.classes != found.truth)
     assert len(wrong)  # one step is not enough
     hardest = max(wrong, key=lambda row: found.predicted[row].max())
