@@ -8,9 +8,11 @@
 typedef struct {
     REAL *input, *projected, *state, *next;              /* forward */
     REAL *z, *scaled, *gates;                            /* forward; z: 3n a row; scaled: r * h, or W_c h */
+    REAL *rounded;                                       /* forward: gates on their grid, 3n a row */
     REAL *dh, *pulled, *dz, *inner, *packed_rows, *dx;   /* backward; dz: 3n a row; inner: r * dc */
     REAL *products;                                      /* backward: r * h of a block */
     REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *grad_inner, *pad;
+    REAL *grad_step; /* n numbers to be added up */
     const REAL **rows;
 } FN(gated_part);
 
@@ -19,6 +21,7 @@ typedef struct {
     int parts, few;
     int64_t steps;
     REAL *gates_W, *candidate_W, *U, *shift, *inner;
+    FN(grid) grid;
     FN(gated_part) part[EL_MOST_PARTS];
 } FN(gated_run);
 
@@ -65,6 +68,9 @@ TARGET static void FN(gated_step)(const FN(gated_run) *run, const FN(gated_part)
     /* Gates go to where they are kept, or to scratch of the same shape. */
     const int64_t kept = call->before ? 3 : 4;
     REAL *gates = call->gates ? (REAL *)call->gates + (t * B + from) * kept * n : mine->gates;
+    /* What is multiplied with: the gates, or these on their grid. */
+    REAL *used = call->bits ? mine->rounded : gates;
+    const int64_t ldu = (call->bits ? 3 : kept) * n;
     FN(gate_product)(run, R, 2 * n, n, h, ld, run->gates_W, W, z, wide, start, ldp);
     if (!call->before) FN(gate_product)(run, R, n, n, h, ld, run->candidate_W, W + 2 * n * n, q, ld, run->inner, 0);
     for (int64_t r = 0; r < R; r++) {
@@ -75,11 +81,14 @@ TARGET static void FN(gated_step)(const FN(gated_run) *run, const FN(gated_part)
         }
         if (given) FN(add_row)(2 * n, row, given + r * call->x_b);
         FN(sigmoid_row)(2 * n, row, gate);
-        if (call->before) {
-            FN(multiply_rows)(n, gate, h + r * ld, q + r * ld);
-        } else {
+        if (call->bits) FN(gates_to_grid)(run->grid, 2 * n, gate, used + r * ldu);
+        if (!call->before) {
             memcpy(gate + 3 * n, q + r * ld, (size_t)n * sizeof(REAL));
-            FN(reset_row)(n, start + r * ldp + 2 * n, gate, gate + 3 * n, row + 2 * n);
+            FN(reset_row)(n, start + r * ldp + 2 * n, used + r * ldu, gate + 3 * n, row + 2 * n);
+        } else if (call->bits) {
+            FN(product_to_grid)(run->grid, n, used + r * ldu, h + r * ld, q + r * ld);
+        } else {
+            FN(multiply_rows)(n, gate, h + r * ld, q + r * ld);
         }
     }
     if (call->before)
@@ -93,7 +102,13 @@ TARGET static void FN(gated_step)(const FN(gated_run) *run, const FN(gated_part)
         }
         if (given) FN(add_row)(n, argument, given + r * call->x_b + 2 * n);
         FN(activate)(call->activation, (REAL)call->slope, n, argument, call->threshold, gate + 2 * n);
-        FN(mix_row)(call->keep, n, h + r * ld, gate + n, gate + 2 * n, next + r * ld);
+        REAL *u = used + r * ldu + n, *c = u + n;
+        if (call->bits) FN(row_to_grid)(run->grid, n, gate + 2 * n, c);
+        FN(mix_row)(call->keep, n, h + r * ld, u, c, next + r * ld);
+        if (call->bits) {
+            memcpy(c, next + r * ld, (size_t)n * sizeof(REAL));
+            FN(blend_to_grid)(run->grid, n, c, next + r * ld);
+        }
         memcpy(out + r * n, next + r * ld, (size_t)n * sizeof(REAL));
     }
 }
@@ -143,6 +158,7 @@ TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block)
         part->z = el_cut(block, (size_t)(R * wide) * real);
         part->scaled = el_cut(block, (size_t)(R * ld) * real);
         part->gates = el_cut(block, call->gates ? 0 : (size_t)(R * 4 * n) * real);
+        part->rounded = el_cut(block, call->bits ? (size_t)(R * 3 * n) * real : 0);
         part->input = el_cut(block, (size_t)(run->steps * R * m) * real);
         part->projected = el_cut(block, m > 0 ? (size_t)(run->steps * R * wide) * real : 0);
     }
@@ -150,6 +166,7 @@ TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block)
 
 TARGET static int FN(gated_forward)(const el_gated *call) {
     FN(gated_run) run = {.call = call};
+    if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
     const int64_t n = call->n, m = call->m, wide = FN(three)(n), shifted = call->shift ? call->shift_gates * n : 0;
     run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));

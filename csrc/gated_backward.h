@@ -25,6 +25,67 @@ TARGET static void FN(unreset_row)(int64_t n, const REAL *restrict through, cons
     }
 }
 
+/* unmix_row where u, c and h' were rounded, given u and c as they were before. h' is a mean of h and c, so only c can be
+ * outside of the range. What the step gets is added to `to_step` if that is there. */
+TARGET static inline __attribute__((always_inline)) void FN(unmix_on_grid)(
+    FN(grid) grid, int learned, int64_t activation, REAL slope, int64_t keep, int64_t n, const REAL *restrict h,
+    const REAL *restrict gate, const REAL *restrict candidate, const REAL *restrict g, REAL *restrict du,
+    REAL *restrict dc, REAL *restrict direct, REAL *restrict to_step) {
+    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
+        const REAL u = FN(gate_on_grid)(grid, gate[j]);
+        const REAL v = candidate[j] * grid.inverse;
+        const REAL k = FN(code)(grid, v);
+        const REAL end = FN(clamped)(grid, k);
+        const REAL c = end * grid.step;
+        const REAL rest = 1 - u;
+        const REAL kept = keep ? u : rest;
+        const REAL written = g[j] * (keep ? rest : u);
+        const REAL difference = keep ? h[j] - c : c - h[j];
+        du[j] = g[j] * (difference * gate[j] * (1 - gate[j]));
+        dc[j] = FN(inside)(grid, k) ? written * FN(derivative)(ACTIVATION, slope, candidate[j]) : 0;
+        direct[j] = g[j] * kept;
+        if (learned) {
+            const REAL mixed = keep ? u * h[j] + rest * c : rest * h[j] + u * c;
+            const REAL slope_of_candidate = FN(inside)(grid, k) ? k - v : end;
+            to_step[j] += g[j] * FN(slope_of_blend)(grid, mixed) + written * slope_of_candidate;
+        }
+    });
+}
+
+TARGET static void FN(unmix_rounded_row)(FN(grid) grid, int64_t activation, REAL slope, int64_t keep, int64_t n,
+                                         const REAL *h, const REAL *gate, const REAL *candidate, const REAL *g,
+                                         REAL *du, REAL *dc, REAL *direct, REAL *to_step) {
+    if (to_step)
+        FN(unmix_on_grid)(grid, 1, activation, slope, keep, n, h, gate, candidate, g, du, dc, direct, to_step);
+    else
+        FN(unmix_on_grid)(grid, 0, activation, slope, keep, n, h, gate, candidate, g, du, dc, direct, NULL);
+}
+
+/* unreset_row where r was rounded, given r as it was before. */
+TARGET static void FN(unreset_rounded_row)(FN(grid) grid, int64_t n, const REAL *restrict through,
+                                           const REAL *restrict gate, const REAL *restrict multiplied,
+                                           REAL *restrict dr, REAL *restrict rest) {
+    for (int64_t j = 0; j < n; j++) {
+        dr[j] = through[j] * (gate[j] * (1 - gate[j]) * multiplied[j]);
+        rest[j] = through[j] * FN(gate_on_grid)(grid, gate[j]);
+    }
+}
+
+/* What the step of q(r h) gets from its gradient. */
+TARGET static void FN(add_product_slopes)(FN(grid) grid, int64_t n, const REAL *restrict through,
+                                          const REAL *restrict gate, const REAL *restrict h, REAL *restrict to_step) {
+    for (int64_t j = 0; j < n; j++)
+        to_step[j] += through[j] * FN(slope_of_blend)(grid, FN(gate_on_grid)(grid, gate[j]) * h[j]);
+}
+
+TARGET static void FN(unreset)(const FN(gated_run) *run, int64_t n, const REAL *through, const REAL *gate,
+                               const REAL *multiplied, REAL *dr, REAL *rest) {
+    if (run->call->bits)
+        FN(unreset_rounded_row)(run->grid, n, through, gate, multiplied, dr, rest);
+    else
+        FN(unreset_row)(n, through, gate, multiplied, dr, rest);
+}
+
 /* One step back: fills this step's rows of dz (and inner) and leaves dL/dh of the step before in `pulled`. */
 TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part) *mine, int64_t t, int64_t from,
                                   int64_t R, REAL *dz, REAL *inner) {
@@ -34,6 +95,7 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
     const REAL *grad_out = call->grad_out;
     const REAL *gates = (const REAL *)call->gates + (t * B + from) * kept * n;
     REAL *scratch = mine->packed_rows; /* free until the block is collected: R rows */
+    REAL *to_step = call->grad_step ? mine->grad_step : NULL;
     for (int64_t r = 0; r < R; r++) {
         const REAL *gate = gates + r * kept * n;
         REAL *g = mine->dh + r * ld, *row = dz + r * wide;
@@ -46,17 +108,22 @@ TARGET static void FN(gated_pull)(const FN(gated_run) *run, const FN(gated_part)
         const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
         if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
         REAL *dc = row + 2 * n;
-        FN(unmix_row)(call->activation, (REAL)call->slope, call->keep, n, h, gate + n, gate + 2 * n, g, row + n, dc,
-                      mine->pulled + r * ld);
+        if (call->bits)
+            FN(unmix_rounded_row)(run->grid, call->activation, (REAL)call->slope, call->keep, n, h, gate + n,
+                                  gate + 2 * n, g, row + n, dc, mine->pulled + r * ld, to_step);
+        else
+            FN(unmix_row)(call->activation, (REAL)call->slope, call->keep, n, h, gate + n, gate + 2 * n, g, row + n, dc,
+                          mine->pulled + r * ld);
         if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gate + 2 * n, dc);
-        if (!call->before) FN(unreset_row)(n, dc, gate, gate + 3 * n, row, inner + r * ld);
+        if (!call->before) FN(unreset)(run, n, dc, gate, gate + 3 * n, row, inner + r * ld);
     }
     if (call->before) {
         FN(multiply)(R, n, n, dz + 2 * n, wide, run->candidate_W, scratch, ld, NULL, 0);
         for (int64_t r = 0; r < R; r++) {
             if (!el_valid(lengths, t, from + r)) continue;
             const REAL *h = FN(previous)(call->out, call->h0, T, B, n, lengths, t, from + r, call->reverse);
-            FN(unreset_row)(n, scratch + r * ld, gates + r * kept * n, h, dz + r * wide, inner);
+            FN(unreset)(run, n, scratch + r * ld, gates + r * kept * n, h, dz + r * wide, inner);
+            if (to_step) FN(add_product_slopes)(run->grid, n, scratch + r * ld, gates + r * kept * n, h, to_step);
             FN(add_row)(n, mine->pulled + r * ld, inner);
         }
     } else {
@@ -90,8 +157,14 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
             for (int64_t i = first, k = 0; i < last; i++) {
                 const REAL *gates = (const REAL *)call->gates + el_time(T, i, call->reverse) * B * 3 * n;
                 for (int64_t b = from; b < to; b++, k++) {
-                    FN(multiply_rows)(n, gates + b * 3 * n, mine->rows[k], mine->products + k * ld);
-                    mine->rows[k] = mine->products + k * ld;
+                    REAL *product = mine->products + k * ld;
+                    if (call->bits) {
+                        FN(gates_to_grid)(run->grid, n, gates + b * 3 * n, mine->rounded);
+                        FN(product_to_grid)(run->grid, n, mine->rounded, mine->rows[k], product);
+                    } else {
+                        FN(multiply_rows)(n, gates + b * 3 * n, mine->rows[k], product);
+                    }
+                    mine->rows[k] = product;
                 }
             }
             FN(pack_rows)(count, n, mine->rows, packed);
@@ -127,6 +200,7 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
     memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
     memset(mine.grad_inner, 0, (size_t)ld * sizeof(REAL));
+    if (call->grad_step) memset(mine.grad_step, 0, (size_t)ld * sizeof(REAL));
     memset(mine.pad, 0, (size_t)n * sizeof(REAL));
     for (int64_t r = 0; r < R; r++)
         FN(padded_row)(grad_h_n ? grad_h_n + (from + r) * n : NULL, n, mine.dh + r * ld);
@@ -163,6 +237,7 @@ TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block
         part->dz = el_cut(block, (size_t)(count * wide) * real);
         part->inner = el_cut(block, (size_t)(count * ld) * real);
         part->products = el_cut(block, call->before ? (size_t)(count * ld) * real : 0);
+        part->rounded = el_cut(block, call->bits ? (size_t)n * real : 0);
         part->input = el_cut(block, (size_t)(count * m) * real);
         part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
@@ -174,10 +249,13 @@ TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_inner = el_cut(block, (size_t)ld * real);
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].grad_step = el_cut(block, call->grad_step ? (size_t)ld * real : 0);
 }
 
 TARGET static int FN(gated_backward)(const el_gated *call) {
     FN(gated_run) run = {.call = call};
+    if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
     run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
@@ -202,6 +280,7 @@ TARGET static int FN(gated_backward)(const el_gated *call) {
     if (call->grad_threshold)
         FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
     if (call->grad_inner) FN(sum_parts)(1, n, ld, parts, part->grad_inner, DISTANCE(grad_inner), call->grad_inner);
+    if (call->grad_step) FN(sum_of_rows)(n, parts, part->grad_step, DISTANCE(grad_step), call->grad_step);
 #undef DISTANCE
     el_return(base);
     return 0;

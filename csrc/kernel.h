@@ -43,6 +43,11 @@ typedef struct {
     const void *grad_h_n; /* (B, n), optional */
     void *grad_x;         /* as x but contiguous; this and the following optional */
     void *grad_U, *grad_W, *grad_shift, *grad_threshold, *grad_h0;
+    /* rounding.h; not for pairs */
+    int64_t bits;     /* of every state; 0: not rounded */
+    const void *step; /* one number */
+    void *grad_step;  /* backward; optional */
+    void *slopes;     /* (T, B, n) dq/ds of every state, for grad_step; null: not kept */
 } el_simple;
 
 /* r = sigmoid(W_r h + U_r x + shift_r), u alike; c = f(W_c (r * h) + U_c x + shift_c) with the reset before the product,
@@ -67,6 +72,10 @@ typedef struct {
     int64_t grad_out_t, grad_out_b;
     const void *grad_h_n;
     void *grad_x, *grad_U, *grad_W, *grad_shift, *grad_threshold, *grad_inner, *grad_h0;
+    /* rounding.h; `gates` are kept as they are before rounding */
+    int64_t bits; /* of gates, candidate, r * h and state; 0: not rounded */
+    const void *step;
+    void *grad_step;
 } el_gated;
 
 /* Steps between two cells of an LSTM that are kept; those between follow from the gates. */
@@ -94,6 +103,10 @@ typedef struct {
     int64_t grad_out_t, grad_out_b;
     const void *grad_h_n, *grad_c_n;
     void *grad_x, *grad_U, *grad_W, *grad_shift, *grad_threshold, *grad_h0, *grad_c0;
+    /* rounding.h; `gates` are kept as they are before rounding */
+    int64_t bits; /* of gates, candidate, cell and state; 0: not rounded */
+    const void *step; /* of the cell, and of a candidate other than tanh; all else is in [-1, 1] */
+    void *grad_step;
 } el_lstm;
 
 /* The widest instruction set that this machine runs. */

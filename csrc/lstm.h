@@ -11,6 +11,7 @@ typedef struct {
     REAL *dh, *pulled, *dcell, *dz, *packed_rows, *dx;             /* backward; dz: 4n a row */
     REAL *cells;                                                   /* backward: of EL_CELL_STEPS steps, and one more */
     REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *pad;
+    REAL *grad_step; /* n numbers to be added up */
     const REAL **rows;
 } FN(lstm_part);
 
@@ -19,8 +20,17 @@ typedef struct {
     int parts, few;
     int64_t steps;
     REAL *W, *U, *shift;
+    FN(grid) grid, candidate, state; /* of the cell, the candidate and the state */
     FN(lstm_part) part[EL_MOST_PARTS];
 } FN(lstm_run);
+
+TARGET static inline void FN(lstm_grids)(FN(lstm_run) *run) {
+    const el_lstm *call = run->call;
+    if (!call->bits) return;
+    run->grid = FN(grid_of)(call->bits, call->step);
+    run->state = FN(unit_grid)(run->grid);
+    run->candidate = call->activation == EL_TANH ? run->state : run->grid;
+}
 
 /* C (M rows of 4n) = start + A V^T for V = W (K = n) or U (K = m). */
 TARGET static void FN(lstm_product)(const FN(lstm_run) *run, int64_t M, int64_t K, const REAL *a, int64_t lda,
@@ -45,6 +55,27 @@ TARGET static void FN(lstm_row)(int64_t activation, REAL slope, int64_t n, const
     for (int64_t j = 0; j < n; j++) h[j] *= o[j];
 }
 
+/* c' before it is rounded, from the gates of a step as they are kept: before rounding. */
+TARGET static inline REAL FN(unrounded_cell)(FN(grid) grid, FN(grid) candidate, REAL i, REAL f, REAL g, REAL cell) {
+    return FN(gate_on_grid)(grid, f) * cell + FN(gate_on_grid)(grid, i) * FN(on_grid)(candidate, g);
+}
+
+/* lstm_row with everything on its grid; `gates` are kept as they are before rounding. */
+TARGET static void FN(lstm_rounded_row)(const FN(lstm_run) *run, const REAL *restrict z, REAL *restrict gates,
+                                        REAL *restrict cell, REAL *restrict h) {
+    const el_lstm *call = run->call;
+    const int64_t n = call->n;
+    const FN(grid) grid = run->grid, candidate = run->candidate, state = run->state;
+    REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
+    FN(sigmoid_row)(2 * n, z, i);
+    FN(activate)(call->activation, (REAL)call->slope, n, z + 2 * n, call->threshold, g);
+    FN(sigmoid_row)(n, z + 3 * n, o);
+    for (int64_t j = 0; j < n; j++)
+        cell[j] = FN(blend_on_grid)(grid, FN(unrounded_cell)(grid, candidate, i[j], f[j], g[j], cell[j]));
+    FN(tangent_row)(n, cell, h);
+    for (int64_t j = 0; j < n; j++) h[j] = FN(on_grid)(state, h[j] * FN(gate_on_grid)(grid, o[j]));
+}
+
 TARGET static void FN(lstm_step)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t t, int64_t from, int64_t R,
                                  const REAL *projected, const REAL *h, REAL *next) {
     const el_lstm *call = run->call;
@@ -62,7 +93,10 @@ TARGET static void FN(lstm_step)(const FN(lstm_run) *run, const FN(lstm_part) *m
             if (call->gates) memset(gates, 0, (size_t)(4 * n) * sizeof(REAL));
         } else {
             if (given) FN(add_row)(4 * n, z, given + r * call->x_b);
-            FN(lstm_row)(call->activation, (REAL)call->slope, n, z, call->threshold, gates, cell, next + r * ld);
+            if (call->bits)
+                FN(lstm_rounded_row)(run, z, gates, cell, next + r * ld);
+            else
+                FN(lstm_row)(call->activation, (REAL)call->slope, n, z, call->threshold, gates, cell, next + r * ld);
             memcpy(out + r * n, next + r * ld, (size_t)n * sizeof(REAL));
         }
     }
@@ -128,6 +162,7 @@ TARGET static void FN(lstm_forward_layout)(FN(lstm_run) *run, el_block *block) {
 
 TARGET static int FN(lstm_forward)(const el_lstm *call) {
     FN(lstm_run) run = {.call = call};
+    FN(lstm_grids)(&run);
     const int64_t n = call->n, m = call->m;
     run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));

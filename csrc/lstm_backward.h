@@ -16,11 +16,58 @@ TARGET static void FN(unlstm_row)(int64_t activation, REAL slope, int64_t n, con
     });
 }
 
+/* unlstm_row where gates, candidate, cell and state were rounded, given the gates as they were before. */
+TARGET static inline __attribute__((always_inline)) void FN(unlstm_on_grid)(
+    const FN(lstm_run) *run, int learned, const REAL *restrict gates, const REAL *restrict before,
+    const REAL *restrict after, const REAL *restrict dh, REAL *restrict dcell, REAL *restrict dz,
+    REAL *restrict to_step) {
+    const int64_t n = run->call->n, activation = run->call->activation;
+    const REAL slope = (REAL)run->call->slope;
+    const REAL shares_step = activation == EL_TANH ? 0 : 1; /* whether the candidate is on the grid of the cell */
+    const FN(grid) grid = run->grid, candidate = run->candidate, state = run->state;
+    const REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
+    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
+        const REAL squashed = FN(tangent)(after[j]);
+        const REAL output = FN(gate_on_grid)(grid, o[j]);
+        const REAL k_state = FN(code)(state, output * squashed * state.inverse);
+        const REAL dstate = FN(inside)(state, k_state) ? dh[j] : 0;
+        const REAL dc = dcell[j] + dstate * output * (1 - squashed * squashed);
+        const REAL input = FN(gate_on_grid)(grid, i[j]);
+        const REAL forget = FN(gate_on_grid)(grid, f[j]);
+        const REAL v_g = g[j] * candidate.inverse;
+        const REAL k_g = FN(code)(candidate, v_g);
+        const REAL end_g = FN(clamped)(candidate, k_g);
+        const REAL chosen = end_g * candidate.step;
+        const REAL v_c = (forget * before[j] + input * chosen) * grid.inverse;
+        const REAL k_c = FN(code)(grid, v_c + grid.margin);
+        const REAL dsum = FN(inside)(grid, k_c) ? dc : 0;
+        dz[j] = dsum * chosen * (i[j] * (1 - i[j]));
+        dz[n + j] = dsum * before[j] * (f[j] * (1 - f[j]));
+        dz[2 * n + j] = FN(inside)(candidate, k_g) ? dsum * input * FN(derivative)(ACTIVATION, slope, g[j]) : 0;
+        dz[3 * n + j] = dstate * squashed * (o[j] * (1 - o[j]));
+        dcell[j] = dsum * forget;
+        if (learned) {
+            const REAL of_cell = FN(inside)(grid, k_c) ? k_c - v_c : FN(clamped)(grid, k_c);
+            const REAL of_candidate = FN(inside)(candidate, k_g) ? k_g - v_g : end_g;
+            to_step[j] += dc * of_cell + shares_step * (dsum * input * of_candidate);
+        }
+    });
+}
+
+TARGET static void FN(unlstm_rounded_row)(const FN(lstm_run) *run, const REAL *gates, const REAL *before,
+                                          const REAL *after, const REAL *dh, REAL *dcell, REAL *dz, REAL *to_step) {
+    if (to_step)
+        FN(unlstm_on_grid)(run, 1, gates, before, after, dh, dcell, dz, to_step);
+    else
+        FN(unlstm_on_grid)(run, 0, gates, before, after, dh, dcell, dz, NULL);
+}
+
 /* The cells before the steps [first, last) and after the last of them, from the one that was kept before the first. */
 TARGET static void FN(lstm_cells)(const FN(lstm_run) *run, const FN(lstm_part) *mine, int64_t first, int64_t last,
                                   int64_t from, int64_t R) {
     const el_lstm *call = run->call;
     const int64_t B = call->B, n = call->n, ld = FN(stride)(n);
+    const FN(grid) grid = run->grid, candidate = run->candidate;
     const REAL *kept = (const REAL *)call->cells + (first / EL_CELL_STEPS * B + from) * n;
     for (int64_t r = 0; r < R; r++) memcpy(mine->cells + r * ld, kept + r * n, (size_t)n * sizeof(REAL));
     for (int64_t i = first; i < last; i++) {
@@ -29,10 +76,14 @@ TARGET static void FN(lstm_cells)(const FN(lstm_run) *run, const FN(lstm_part) *
             const REAL *restrict before = mine->cells + ((i - first) * R + r) * ld;
             const REAL *restrict gates = (const REAL *)call->gates + (t * B + from + r) * 4 * n;
             REAL *restrict after = mine->cells + ((i - first + 1) * R + r) * ld;
-            if (el_valid(call->lengths, t, from + r))
-                for (int64_t j = 0; j < n; j++) after[j] = gates[n + j] * before[j] + gates[j] * gates[2 * n + j];
-            else
+            if (!el_valid(call->lengths, t, from + r))
                 memcpy(after, before, (size_t)n * sizeof(REAL));
+            else if (call->bits)
+                for (int64_t j = 0; j < n; j++)
+                    after[j] = FN(blend_on_grid)(grid, FN(unrounded_cell)(grid, candidate, gates[j], gates[n + j],
+                                                                          gates[2 * n + j], before[j]));
+            else
+                for (int64_t j = 0; j < n; j++) after[j] = gates[n + j] * before[j] + gates[j] * gates[2 * n + j];
         }
     }
 }
@@ -51,8 +102,12 @@ TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *m
         } else {
             const REAL *gates = (const REAL *)call->gates + place * 4 * n;
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
-            FN(unlstm_row)(call->activation, (REAL)call->slope, n, gates, cells + r * ld, cells + (R + r) * ld, g,
-                           mine->dcell + r * ld, row);
+            if (call->bits)
+                FN(unlstm_rounded_row)(run, gates, cells + r * ld, cells + (R + r) * ld, g, mine->dcell + r * ld, row,
+                                       call->grad_step ? mine->grad_step : NULL);
+            else
+                FN(unlstm_row)(call->activation, (REAL)call->slope, n, gates, cells + r * ld, cells + (R + r) * ld, g,
+                               mine->dcell + r * ld, row);
             if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, gates + 2 * n, row + 2 * n);
         }
         if (call->m == 0 && call->grad_x)
@@ -99,6 +154,7 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
     memset(mine.grad_U, 0, (size_t)(call->grad_U ? 4 * n * ldm : 0) * sizeof(REAL));
     memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
+    if (call->grad_step) memset(mine.grad_step, 0, (size_t)ld * sizeof(REAL));
     memset(mine.pad, 0, (size_t)n * sizeof(REAL));
     for (int64_t r = 0; r < R; r++) {
         FN(padded_row)(grad_h_n ? grad_h_n + (from + r) * n : NULL, n, mine.dh + r * ld);
@@ -157,10 +213,13 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
     for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(4 * n * ldm) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].grad_step = el_cut(block, call->grad_step ? (size_t)ld * real : 0);
 }
 
 TARGET static int FN(lstm_backward)(const el_lstm *call) {
     FN(lstm_run) run = {.call = call};
+    FN(lstm_grids)(&run);
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
     run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
@@ -182,6 +241,7 @@ TARGET static int FN(lstm_backward)(const el_lstm *call) {
     if (call->grad_shift) FN(sum_parts)(1, 4 * n, wide, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
         FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);
+    if (call->grad_step) FN(sum_of_rows)(n, parts, part->grad_step, DISTANCE(grad_step), call->grad_step);
 #undef DISTANCE
     el_return(base);
     return 0;

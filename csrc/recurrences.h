@@ -4,6 +4,8 @@
 
 #include "pointwise.h"
 
+#include "rounding.h"
+
 #include "rows.h"
 
 #include "simple.h"

@@ -4,6 +4,7 @@ typedef struct {
     REAL *input, *projected, *state, *next;                    /* forward */
     REAL *dh, *pulled, *dz, *packed_rows, *dx;                 /* backward */
     REAL *grad_W, *grad_U, *grad_shift, *grad_threshold, *pad; /* backward: this part's share; a row of zeros */
+    REAL *grad_step;                                           /* the same, n numbers to be added up */
     const REAL **rows;
 } FN(simple_part);
 
@@ -12,6 +13,7 @@ typedef struct {
     int parts, few;
     int64_t steps; /* in a block */
     REAL *W, *U, *shift;
+    FN(grid) grid;
     FN(simple_part) part[EL_MOST_PARTS];
 } FN(simple_run);
 
@@ -51,7 +53,12 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
                 }
                 if (m == 0) FN(add_row)(n, row, x + t * call->x_t + (from + r) * call->x_b);
                 if (moduli) FN(modulus_row)(n / 2, row, moduli);
-                FN(activate)(call->activation, (REAL)call->slope, n, row, threshold, to_row);
+                if (call->bits) {
+                    REAL *slopes = call->slopes ? (REAL *)call->slopes + (t * B + from + r) * n : NULL;
+                    FN(activate_to_grid)(run->grid, call->activation, (REAL)call->slope, n, row, threshold, to_row, slopes);
+                } else {
+                    FN(activate)(call->activation, (REAL)call->slope, n, row, threshold, to_row);
+                }
                 memcpy(row, to_row, (size_t)n * sizeof(REAL));
             }
             REAL *const previous = h;
@@ -81,6 +88,7 @@ TARGET static void FN(simple_forward_layout)(FN(simple_run) *run, el_block *bloc
 
 TARGET static int FN(simple_forward)(const el_simple *call) {
     FN(simple_run) run = {.call = call};
+    if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
     run.parts = el_parts(call->T, call->B, call->n * (call->n + call->m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     run.few = call->T * el_most_rows(call->B, run.parts) <= FEW_ROWS;
@@ -96,6 +104,7 @@ TARGET static int FN(simple_forward)(const el_simple *call) {
         if (call->m > 0) FN(pack_transposed)(call->m, call->n, call->U, run.U);
     }
     el_will_fill(call->out, (size_t)(call->T * call->B * call->n) * sizeof(REAL));
+    if (call->slopes) el_will_fill(call->slopes, (size_t)(call->T * call->B * call->n) * sizeof(REAL));
     el_parallel(run.parts, FN(simple_forward_part), &run);
     el_return(base);
     return 0;
@@ -118,7 +127,13 @@ TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_pa
                 const REAL *moduli = (const REAL *)call->moduli + (t * B + from + r) * (n / 2);
                 FN(complex_unmodrelu_row)(n / 2, value, moduli, g, row, mine->grad_threshold);
             } else {
-                FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
+                if (call->bits) {
+                    FN(deactivate_on_grid)(run->grid, call->activation, (REAL)call->slope, n, value, g, row);
+                    if (call->grad_step)
+                        FN(add_products)(n, mine->grad_step, g, (const REAL *)call->slopes + (t * B + from + r) * n);
+                } else {
+                    FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
+                }
                 if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, value, row);
             }
         }
@@ -164,6 +179,7 @@ TARGET static void FN(simple_backward_part)(void *context, int index) {
     memset(mine.grad_U, 0, (size_t)(call->grad_U ? n * ldm : 0) * sizeof(REAL));
     memset(mine.grad_shift, 0, (size_t)ld * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
+    if (call->grad_step) memset(mine.grad_step, 0, (size_t)ld * sizeof(REAL));
     memset(mine.pad, 0, (size_t)n * sizeof(REAL));
     for (int64_t r = 0; r < R; r++)
         FN(padded_row)(grad_h_n ? grad_h_n + (from + r) * n : NULL, n, mine.dh + r * ld);
@@ -213,10 +229,13 @@ TARGET static void FN(simple_backward_layout)(FN(simple_run) *run, el_block *blo
     for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(n * ldm) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].grad_step = el_cut(block, call->grad_step ? (size_t)ld * real : 0);
 }
 
 TARGET static int FN(simple_backward)(const el_simple *call) {
     FN(simple_run) run = {.call = call};
+    if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
     run.parts = el_parts(call->T, call->B, n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
@@ -239,6 +258,7 @@ TARGET static int FN(simple_backward)(const el_simple *call) {
     if (call->grad_threshold)
         FN(sum_parts)(1, call->activation == EL_COMPLEX_MODRELU ? n / 2 : n, ld, parts, part->grad_threshold,
                       DISTANCE(grad_threshold), call->grad_threshold);
+    if (call->grad_step) FN(sum_of_rows)(n, parts, part->grad_step, DISTANCE(grad_step), call->grad_step);
 #undef DISTANCE
     el_return(base);
     return 0;

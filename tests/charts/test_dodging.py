@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenloop.charts.dodging import LABEL, clearest, dodged
+from eigenloop.charts.dodging import clearest, dodged
 
 
 @given(st.lists(st.floats(0, 340), max_size=20))
@@ -33,8 +33,8 @@ def test_labels_of_references_avoid_curves() -> None:
     assert clearest([above, above, below], 0.5) == ("end", True), "of two bad places the better one"
 
 
-@given(st.floats(0, 1))
-def test_labels_of_references_stay_inside(height: float) -> None:
-    _, below = clearest([], height)
-    assert (height - LABEL[1] if below else height) >= 0
-    assert (height if below else height + LABEL[1]) <= 1
+@given(st.floats(0, 1), st.floats(0.01, 0.4))
+def test_labels_of_references_stay_inside(height: float, high: float) -> None:
+    _, below = clearest([], height, high)
+    assert (height - high if below else height) >= 0
+    assert (height if below else height + high) <= 1

@@ -105,7 +105,7 @@ def test_a_matrix_of_counts_is_a_table() -> None:
     reader = read(made.__html__())
     assert "Confusion. Rows: true; columns: predicted" in reader.text
     shades = [attributes["style"] for tag, attributes in reader.tags if tag == "td"]
-    assert shades == ["--shade: 80%", "--shade: 20%", "--shade: 0%", "--shade: 100%"]
+    assert shades == ["--shade: 88%", "--shade: 17%", "--shade: 0%", "--shade: 100%"]
     deep = [attributes.get("class") for tag, attributes in reader.tags if tag == "td"]
     assert deep == ["deep", None, None, "deep"]
     with pytest.raises(ValueError, match="as many rows and columns"):

@@ -77,7 +77,8 @@ def test_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert records[0]["kind"] == "begin"
     assert records[-1]["kind"] == "summary"
     assert records[-1]["status"] == "finished"
-    assert [MetricLine.of(record) for record in records[1:-1]] == read_metrics(Path("run"))
+    assert records[1]["text"].startswith("settings of ncgru-table3, row gru")
+    assert [MetricLine.of(record) for record in records[2:-1]] == read_metrics(Path("run"))
 
 
 def test_options_and_files_end_up_in_the_configuration() -> None:

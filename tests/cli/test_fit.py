@@ -187,7 +187,8 @@ WRONG = [
     (["fit", "watch.npz", "--stride", "3"], "stride is the distance of windows: give window too"),
     (["fit", "watch.npz", "--max-bytes", "10"], "give a larger --max-bytes, or fewer --bits"),
     (["fit", "watch.npz", "--max-bytes", "4000", "--hidden-size", "8"], "--max-bytes chooses the hidden size"),
-    (["fit", "gaps.npz"], "give missing='previous' to repeat the value before"),
+    (["fit", "gaps.npz"], "give --missing previous to repeat the value before"),
+    (["fit", "text.csv"], "or say what the column is (--case name, --label name, --group name"),
     (["fit", "--resume"], "name the folder with --out"),
     (["fit", "one.npz"], "all cases are of class 7: at least two are needed"),
     (["fit", "watch.npz", "--valid", "0", "--patience", "3"], "training.patience looks at the validation part"),
@@ -200,6 +201,7 @@ def test_what_is_wrong_is_a_sentence(arguments: list[str], sentence: str, capsys
     X = np.random.default_rng(0).normal(size=(20, 8, 2))
     np.savez("one.npz", X=X, y=np.full(20, 7))
     X[3, 4, 1] = np.nan
+    Path("text.csv").write_text("name,x\na,1\nb,2\n")
     np.savez("gaps.npz", X=X, y=np.arange(20) % 2)
     assert call(*arguments) != 0
     assert sentence in capsys.readouterr().err

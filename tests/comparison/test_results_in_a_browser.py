@@ -6,6 +6,9 @@ from typing import Any
 import browser
 import pytest
 
+from eigenloop import experiments
+from eigenloop.comparison import write
+
 PAGE = Path(__file__).parents[2] / "docs" / "results.html"
 OPEN = "document.querySelectorAll('details').forEach(d => { d.open = true; })"
 
@@ -20,10 +23,23 @@ def test_labels_can_be_read(chromium: Any, width: int) -> None:
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-@pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("width", [400, 1280])
-def test_no_serious_barriers(chromium: Any, width: int, dark: bool) -> None:
-    with browser.visit(chromium, PAGE, width, dark=dark) as page:
+@pytest.fixture(scope="module")
+def some(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three experiments with curves, claims and ratios: axe takes its time with all of them."""
+    chosen = [experiments.load(name) for name in ("enrnn-fig4", "ncgru-table1", "nnrnn-table2")]
+    return write(PAGE.parents[1] / "results", tmp_path_factory.mktemp("some"), chosen).page
+
+
+@pytest.mark.parametrize(("width", "dark"), [(400, True), (1280, False)])
+def test_no_serious_barriers(chromium: Any, some: Path, width: int, dark: bool) -> None:
+    with browser.visit(chromium, some, width, dark=dark) as page:
+        page.evaluate(OPEN)
+        assert browser.barriers(page) == []
+
+
+@pytest.mark.slow
+def test_no_serious_barriers_on_the_whole_page(chromium: Any) -> None:
+    with browser.visit(chromium, PAGE, 400, dark=True) as page:
         page.evaluate(OPEN)
         assert browser.barriers(page) == []
 

@@ -13,9 +13,9 @@ from pydantic import Field
 from eigenloop import experiments
 from eigenloop.experiments import BUDGETS, plan, planned
 from eigenloop.experiments.plan import config_hash
-from eigenloop.training import config as training_config
 from eigenloop.training import make_config
-from eigenloop.training.sections import TrainingSection
+from eigenloop.training.settings import config as training_config
+from eigenloop.training.settings.sections import TrainingSection
 
 GOLDEN = Path(__file__).with_name("golden_hashes.json")
 

@@ -15,8 +15,8 @@ from eigenloop.experiments.schema import BUDGETS, Experiment
 from eigenloop.tasks import TASKS
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
 from eigenloop.training import Config, ConfigError, make_config
-from eigenloop.training.config import reads_files
 from eigenloop.training.network import build_network
+from eigenloop.training.settings.config import reads_files
 from eigenloop.training.summary import count_parameters
 
 NAMES = library.names()

@@ -3,12 +3,11 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
+from forked import begun
 from tiny_experiment import TINY, Watcher, experiment
 
 from eigenloop.cli import main
@@ -16,6 +15,7 @@ from eigenloop.cli.watching import watcher_for
 from eigenloop.experiments import Experiment, collect, planned, records, reproduce
 from eigenloop.experiments.plan import config_hash
 from eigenloop.experiments.reproduce import command_of, folder_of, progress_of
+from eigenloop.runs import read_metrics
 from eigenloop.runs.reading import METRICS
 from eigenloop.training import ConfigError, RunError, evaluate, load_run, make_config
 
@@ -85,16 +85,14 @@ def test_runs_once_and_keeps_what_a_run_found(tmp_path: Path) -> None:
 
 
 def test_in_this_process_it_is_the_same(tmp_path: Path) -> None:
-    runs = planned(experiment(), "smoke")
+    runs = planned(experiment(), "smoke", ["lstm"])
     for name, jobs in (("here", 0), ("elsewhere", 1)):
-        assert reproduce(runs, tmp_path / name, tmp_path / f"work-{name}", Watcher(), jobs=jobs)
-    for row in ("scornn", "lstm"):
-        (here,), (elsewhere,) = (records.read(tmp_path / name, "made-up", row) for name in ("here", "elsewhere"))
-        assert here.value == pytest.approx(elsewhere.value, rel=1e-5)  # another number of threads
-        assert here.config_hash == elsewhere.config_hash
-    for jobs in (0, 1):  # a folder of data is for tasks that read one
-        args = planned(experiment(), "smoke", ["lstm"]), tmp_path / f"r{jobs}", tmp_path / f"w{jobs}", Watcher()
-        assert reproduce(*args, jobs=jobs, data_dir=tmp_path)
+        folders = tmp_path / name, tmp_path / f"work-{name}"
+        # A folder of data is for tasks that read one, and no mistake with this one.
+        assert reproduce(runs, *folders, Watcher(), jobs=jobs, data_dir=tmp_path)
+    (here,), (elsewhere,) = (records.read(tmp_path / name, "made-up", "lstm") for name in ("here", "elsewhere"))
+    assert here.value == pytest.approx(elsewhere.value, rel=1e-5)  # another number of threads
+    assert here.config_hash == elsewhere.config_hash
     broken = experiment(settings={**TINY, "task": {"name": "ptb-char", "data_dir": str(tmp_path / "nowhere")}})
     watcher = Watcher()
     assert not reproduce(planned(broken, "full", ["lstm"]), tmp_path / "r", tmp_path / "w", watcher, jobs=0)
@@ -191,39 +189,37 @@ def test_damaged_results_cost_a_sentence(tmp_path: Path) -> None:
             records.read(tmp_path, "made-up", "lstm")
 
 
+@pytest.fixture(scope="module")
+def never_cut(tmp_path_factory: pytest.TempPathFactory) -> records.Record:
+    """What the long experiment gives in one go."""
+    folder = tmp_path_factory.mktemp("never cut")
+    assert reproduce(planned(long(), "smoke", ["scornn"]), folder / "results", folder / "work", Watcher(), jobs=0)
+    (record,) = records.read(folder / "results", "made-up", "scornn")
+    return record
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("background", [False, True])
-def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
+def test_cut_and_taken_up_again(tmp_path: Path, background: bool, never_cut: records.Record) -> None:
     """Interrupted, collected as it is, finished by the same command: the same number as if it had never stopped.
 
     In a terminal by Ctrl-C, which all its processes get; in the background, where Ctrl-C is ignored, by a kill that
-    only the first one gets.
+    only the first one gets. The rest is done in a process of its own after the one, in this one after the other.
     """
-    script = tmp_path / "script.py"
-    script.write_text(
-        "import signal, sys\n"
-        "from pathlib import Path\n"
-        f"signal.signal(signal.SIGINT, signal.{'SIG_IGN' if background else 'default_int_handler'})\n"
-        "sys.path.insert(0, sys.argv[1])\n"
-        "from test_reproduce import Watcher, experiment, long\n"
-        "from eigenloop.experiments import planned, reproduce\n"
-        "reproduce(planned(long(), 'smoke', ['scornn']), Path('results'), Path('work'), Watcher(), jobs=1)\n"
-    )
     runs = planned(long(), "smoke", ["scornn"])
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(Path(__file__).parent)], cwd=tmp_path, start_new_session=True
-    )
-    metrics = folder_of(runs[0], tmp_path / "work") / METRICS
+    process = begun(reproduced_in, tmp_path, background)
+    folder = folder_of(runs[0], tmp_path / "work")
     deadline = time.monotonic() + 120
-    while not metrics.exists() or metrics.stat().st_size < 2000:
-        assert process.poll() is None
+    while not any(line.kind == "valid" for line in read_metrics(folder)):
+        assert process.is_alive()
         assert time.monotonic() < deadline
         time.sleep(0.05)
     if background:
         process.terminate()
     else:
+        assert process.pid is not None
         os.killpg(process.pid, signal.SIGINT)
-    process.wait(60)
+    process.join(60)
     assert records.read(tmp_path / "results", "made-up", "scornn") == []
     ((_, partial),) = collect(runs, tmp_path / "results", tmp_path / "work")
     assert not partial.complete
@@ -231,18 +227,25 @@ def test_cut_and_taken_up_again(tmp_path: Path, background: bool) -> None:
     assert (partial.measure, partial.value) == ("test", None)  # not the validation loss in its place
     assert partial.curve
     watcher = Watcher()
-    assert reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=1)
+    assert reproduce(runs, tmp_path / "results", tmp_path / "work", watcher, jobs=0 if background else 1)
     assert watcher.events[0][0] == "resumed"
     (record,) = records.read(tmp_path / "results", "made-up", "scornn")
     assert record.steps == LONG
-    assert reproduce(runs, tmp_path / "results2", tmp_path / "work2", Watcher(), jobs=1)
-    (whole,) = records.read(tmp_path / "results2", "made-up", "scornn")
+    whole = never_cut
     assert (whole.value, whole.curve, whole.train_curve) == (record.value, record.curve, record.train_curve)
 
 
+def reproduced_in(folder: Path, background: bool) -> None:
+    """Run the long experiment as a terminal starts it, or a shell in the background."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN if background else signal.default_int_handler)
+    reproduce(planned(long(), "smoke", ["scornn"]), folder / "results", folder / "work", Watcher(), jobs=1)
+
+
 def long() -> Experiment:
-    """Long enough to be cut."""
-    return experiment(budgets={name: {"settings": {"training": {"steps": LONG}}} for name in ("smoke", "hour", "full")})
+    """Long enough to be cut; evaluated, which takes most of the time, soon and then seldom."""
+    long = {"settings": {"training": {"steps": LONG, "eval_every": 40}}}
+    return experiment(budgets=dict.fromkeys(("smoke", "hour", "full"), long))
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,9 +15,9 @@ from eigenloop.models import NAMES
 from eigenloop.runs.yaml_text import dump, load
 from eigenloop.tasks import TASKS
 from eigenloop.training import ConfigError, make_config, read_settings, train
-from eigenloop.training.keys import known_keys, set_value
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import OPTIMIZERS
+from eigenloop.training.settings.keys import known_keys, set_value
 
 SYNTHETIC = ("adding", "copying", "denoise", "parenthesis")
 
@@ -154,7 +154,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"task": {"name": "pmnist", "split": "60k"}, "schedule": {"name": "plateau"}}, "schedule.name=plateau looks at"),
     ({"task": {"name": "pmnist"}, "training": {"epochs": float("inf")}}, "training.epochs=inf is refused"),
     ({"optimizer": {"lr": 1e38}}, "from 0 to 1e+30"),
-    ({"optimizer": {"weight_decay": -1}}, "optimizer.weight_decay=-1.0 is refused"),
+    ({"optimizer": {"weight_decay": -1}}, "optimizer.weight_decay=-1 is refused"),
     ({"model": {"name": "scornn", "bias": "foo"}}, "model.bias='foo' is refused"),
     ({"model": {"name": "nnrnn", "delta": "abc"}}, "model.delta='abc' is refused"),
     ({"model": {"name": "scornn", "init": 3}}, "model.init=3 is refused"),

@@ -8,24 +8,26 @@ import numpy as np
 import pytest
 import torch
 from training.own_data import adding, config_of, copying, separable, wave
+from training.test_resume import assert_equal, cut_and_resume
 
 from eigenloop.tasks import Sequences
 from eigenloop.tasks.sequences import Outcome, read
-from eigenloop.training import Config, load_run, outcome, predict, train
+from eigenloop.training import Config, ConfigError, load_run, predict, run_outcome, train
 
 
 def measured(config: Config, run: Path, split: str = "test") -> Outcome:
     train(config, run)
-    net, config, _ = load_run(run)
-    assert isinstance(config.task, Sequences)
-    return outcome(net, config.task, split)
+    return run_outcome(run, split)
 
 
 def test_a_class_for_each_case(tmp_path: Path) -> None:
-    found = measured(config_of(separable(tmp_path / "watch.npz"), steps=60), tmp_path / "run")
+    found = measured(config_of(separable(tmp_path / "watch.npz", cases=150), steps=150), tmp_path / "run")
     assert found.names == ("high", "low", "middle")
     assert found.measures()["accuracy"] > 0.9
     assert np.allclose(found.predicted.sum(1), 1)
+    assert run_outcome(tmp_path / "run", "train").measures()["count"] == 105
+    with pytest.raises(ConfigError, match="choose train or valid or test"):
+        run_outcome(tmp_path / "run", "tets")
 
 
 def test_values_for_each_case_are_in_their_units(tmp_path: Path) -> None:
@@ -163,6 +165,16 @@ def test_a_case_alone_is_answered_as_in_a_batch_of_longer_ones(tmp_path: Path) -
         together = predict(run, tmp_path / "ragged.npz")
         alone = predict(run, tmp_path / "ragged.npz", batch_size=1)
         assert together.predicted == pytest.approx(alone.predicted, abs=1e-6)
+
+
+def test_a_cut_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    """With all that is drawn or learnt from the data: shuffled windows, weights of classes, scaled inputs, dropout."""
+    data = separable(tmp_path / "watch.npz", groups=9)
+    options = {"window": 5, "stride": 2, "balanced": True, "pool": "max"}
+    model = {"bits": 4, "output_dropout": 0.2}
+    config = config_of(data, options, model, steps=30, eval_every=10, log_every=7, batch_size=16)
+    train(config, tmp_path / "whole")
+    assert_equal(cut_and_resume(config, tmp_path / "cut", 3, 17), tmp_path / "whole", 30)
 
 
 def test_folds_cover_every_case_once(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from forked import finished, started
 from training.small import metrics_of, small, summary_of, text_folder, weights_of
 
 from eigenloop.models import NAMES
@@ -106,35 +105,30 @@ def test_carried_states_dropout_and_parts(steps: tuple[int, ...], tmp_path: Path
 @pytest.mark.slow
 def test_kill_at_ten_random_moments(tmp_path: Path) -> None:
     """The command line, killed with SIGKILL ten times wherever it happens to be, then left to finish."""
-    steps = 600
+    steps = 300
     config = text_config(tmp_path, steps=steps, eval_every=5, checkpoint_seconds=0.0)
     (tmp_path / "config.yaml").write_text(config.as_yaml())
     whole, cut = tmp_path / "whole", tmp_path / "cut"
     seed = random.SystemRandom().randrange(10**9)
     moments = random.Random(seed)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-
-    def command(out: Path, *more: str) -> list[str]:
-        return [sys.executable, "-m", "eigenloop", "train", *more, "--out", str(out)]
-
-    subprocess.run(command(whole, str(tmp_path / "config.yaml")), check=True, capture_output=True, env=environment)
+    finished(["train", "config.yaml", "--out", "whole"], tmp_path)
     kills = 0
     while kills < 10:
         first = not (cut / "config.yaml").exists()
         if first:
             shutil.rmtree(cut, ignore_errors=True)
         known = newest_step(cut)
-        arguments = (str(tmp_path / "config.yaml"),) if first else ("--resume",)
-        process = subprocess.Popen(command(cut, *arguments), stdout=subprocess.DEVNULL, env=environment)
+        process = started(["train", "config.yaml" if first else "--resume", "--out", "cut"], tmp_path)
         # Somewhere in the start of one of the ten, and among the steps and checkpoints of the others.
         early = kills == 3
-        while not early and newest_step(cut) <= known and process.poll() is None:
+        while not early and newest_step(cut) <= known and process.is_alive():
             time.sleep(0.005)
-        time.sleep(moments.uniform(0.0, 1.5 if early else 0.4))
-        process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL, f"it ended before it was killed: make the run longer (seed {seed})"
+        time.sleep(moments.uniform(0.0, 0.3 if early else 0.1))
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL, f"it ended before it was killed: make the run longer (seed {seed})"
         kills += 1
-    subprocess.run(command(cut, "--resume"), check=True, capture_output=True, env=environment)
+    finished(["train", "--resume", "--out", "cut"], tmp_path)
     assert_equal(cut, whole, steps)
     assert not list(cut.rglob("*.tmp"))
 

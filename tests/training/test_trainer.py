@@ -20,7 +20,7 @@ from eigenloop.training.optimizers import OPTIMIZERS, make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.reporter import Silent
 from eigenloop.training.schedule import Schedule
-from eigenloop.training.sections import ScheduleSection
+from eigenloop.training.settings.sections import ScheduleSection
 from eigenloop.training.update import Updater
 
 # -------------------------------------------------------------------- schedules and optimizers

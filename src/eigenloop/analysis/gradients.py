@@ -214,7 +214,7 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> tuple
     with torch.no_grad():
         # Text comes in streams, of which there are as many as the task has.
         x = inputs_for(net, task, batch)[: min(SHOWN, length) if steps is None else steps, :samples]
-        return (x if net.embedding is None else net.embedded(x)), length
+        return net.entered(x), length
 
 
 def _drawn(found: Sequence[Reach]) -> Figure:

@@ -132,7 +132,7 @@ def draw(
         y_title=f"{y_title}, log scale" if y.log else y_title,
         x_marks=tuple(Mark(_percent(x.at(tick.value)), tick.label) for tick in x.ticks),
         y_marks=tuple(Mark(_down(y.at(tick.value)), tick.label) for tick in y.ticks),
-        references=_references(references or {}, drawn, x, y),
+        references=_references(references or {}, drawn, x, y, LETTER / height),
         curves=tuple(_curve(line, x, y) for line in drawn),
         ends=_ends(drawn, x, y, height) if ends else (),
         values=listed(drawn, x_title, y_title) if _cloud(drawn) else sampled(drawn, x, x_title),
@@ -152,7 +152,9 @@ def _down(at: float | None) -> float:
     return round(100 * (1 - (at or 0.0)), 2)
 
 
-def _references(wanted: Mapping[str, float], drawn: Sequence[Line], x: Scale, y: Scale) -> tuple[Reference, ...]:
+def _references(
+    wanted: Mapping[str, float], drawn: Sequence[Line], x: Scale, y: Scale, high: float
+) -> tuple[Reference, ...]:
     curves = [
         [(left / WIDTH, 1 - top / HEIGHT) for left, top, _, _ in piece]
         for line in drawn
@@ -160,7 +162,7 @@ def _references(wanted: Mapping[str, float], drawn: Sequence[Line], x: Scale, y:
     ]
     placed = [(label, y.at(value)) for label, value in wanted.items()]
     return tuple(
-        Reference(_down(at), label, *clearest(curves, at))
+        Reference(_down(at), label, *clearest(curves, at, high))
         for label, at in placed
         if at is not None and -0.001 <= at <= 1.001
     )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: How much of the width and of the height of a chart the label of a reference line may take; and how close to the line
-#: a curve may run without touching its label.
-LABEL, CLOSE = (0.42, 0.09), 0.015
+#: How much of the width of a chart the label of a reference line may take; and how close to the line, as a part of the
+#: height, a curve may run without touching its label.
+WIDE, CLOSE = 0.42, 0.015
 
 
 def dodged(wanted: Sequence[float], gap: float, height: float) -> list[float]:
@@ -41,19 +41,18 @@ def _bottom(cluster: tuple[float, list[int]], gap: float, height: float) -> floa
     return _start(cluster, gap, height) + gap * (len(cluster[1]) - 1)
 
 
-def clearest(curves: Sequence[Sequence[tuple[float, float]]], height: float) -> tuple[str, bool]:
+def clearest(curves: Sequence[Sequence[tuple[float, float]]], height: float, high: float = 0.06) -> tuple[str, bool]:
     """Choose where the label of a horizontal line stands: which end of it, and whether below it.
 
-    Curves are points (along, upwards) between 0 and 1. Of the four places the first with the least of curves in it is
-    taken: at the end above, at the end below, at the start above, at the start below.
+    Curves are points (along, upwards) between 0 and 1; the label takes `high` of the height. Of the four places the
+    one with the least of curves in it is taken: at the end above, at the end below, at the start above, below.
 
-    >>> clearest([[(0.0, 0.55), (1.0, 0.55)]], 0.5), clearest([], 0.5), clearest([], 0.98)
+    >>> clearest([[(0.0, 0.54), (1.0, 0.54)]], 0.5), clearest([], 0.5), clearest([], 0.98)
     (('end', True), ('end', False), ('end', True))
     """
-    wide, high = LABEL
     best, least = ("end", False), np.inf
-    for side, first in (("end", 1 - wide), ("start", 0.0)):
-        along = np.linspace(first, first + wide, 24)
+    for side, first in (("end", 1 - WIDE), ("start", 0.0)):
+        along = np.linspace(first, first + WIDE, 24)
         for below in (False, True):
             low, top = (height - high, height) if below else (height, height + high)
             if low < 0 or top > 1:

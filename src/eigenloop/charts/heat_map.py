@@ -50,7 +50,7 @@ def matrix(
     """Shade the counts of a square matrix by their share of their row.
 
     >>> [[cell.shade for cell in cells] for _, cells in matrix([[3, 1], [0, 0]], ["a", "b"], title="").rows]
-    [[75, 25], [0, 0]]
+    [[85, 21], [0, 0]]
     """
     if len(counts) != len(labels) or any(len(row) != len(labels) for row in counts):
         raise ValueError(f"a matrix with {len(labels)} labels needs as many rows and columns")
@@ -59,5 +59,11 @@ def matrix(
     rows = []
     for label, row in zip(labels, counts, strict=True):
         total = sum(row) or 1
-        rows.append((label, tuple(Cell(quantity(count), round(100 * count / total)) for count in row)))
+        rows.append((label, tuple(Cell(quantity(count), _shade(count / total)) for count in row)))
     return Matrix(title, down, across, tuple(labels), tuple(rows))
+
+
+def _shade(share: float) -> int:
+    # On a shade between 42 and 69 % neither dark nor light letters have a contrast of 4.5 in both themes, so a majority
+    # is set off by a jump.
+    return round(84 * share) if share <= 0.5 else round(70 + 60 * (share - 0.5))

@@ -27,7 +27,11 @@ def fit(
     case: Annotated[str | None, typer.Option(help="Column that says which case a row belongs to.")] = None,
     time: Annotated[str | None, typer.Option(help="Column of times.")] = None,
     group: Annotated[str | None, typer.Option(help="Column of persons or the like, never in two parts.")] = None,
+    weight: Annotated[str | None, typer.Option(help="Column that says what a case counts in the loss.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    layout: Annotated[
+        str | None, typer.Option(help="Axes of X in .npz and .npy, such as cases,channels,steps.")
+    ] = None,
     window: Annotated[int | None, typer.Option(help="Cut recordings into windows of so many steps.")] = None,
     stride: Annotated[int | None, typer.Option(help="From one window to the next; half a window if left out.")] = None,
     horizon: Annotated[int | None, typer.Option(help="Of a forecast: steps ahead.")] = None,
@@ -42,6 +46,9 @@ def fit(
     ] = None,
     valid: Annotated[float | None, typer.Option(help="Share of cases for choosing; 0.15 if left out.")] = None,
     test_share: Annotated[float | None, typer.Option(help="Share of cases for the test; 0.15 if left out.")] = None,
+    by: Annotated[
+        str | None, typer.Option(help="How parts are drawn: cases, order (of the file) or time (of every recording).")
+    ] = None,
     batch_size: Annotated[int | None, typer.Option(help="Sequences an update sees.")] = None,
     steps: Annotated[int | None, typer.Option(help="Updates at most.")] = None,
     epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
@@ -82,7 +89,10 @@ def fit(
             "case": case,
             "time": time,
             "group": group,
+            "weight": weight,
             "ignore": ignore or None,
+            "layout": layout,
+            "by": by,
             "window": window,
             "stride": stride,
             "horizon": horizon,

@@ -21,6 +21,9 @@ def train(
     delay: Annotated[int | None, typer.Option(help="Blank steps, of copying.")] = None,
     length: Annotated[int | None, typer.Option(help="Steps, of adding, denoise and parenthesis.")] = None,
     bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
+    state_bits: Annotated[
+        int | None, typer.Option(help="Width of input, state and gates, rounded at every step: 6 to 16.")
+    ] = None,
     strategy: Annotated[
         str | None, typer.Option(help="Of qornn: ste-bjorck, ste-projunn, ptq-projunn or ste-pen.")
     ] = None,
@@ -70,7 +73,7 @@ def train(
             "length": length,
             "data_dir": None if data_dir is None else str(data_dir.expanduser().absolute()),
         },
-        "model": {"name": model, "hidden_size": hidden_size, "strategy": strategy},
+        "model": {"name": model, "hidden_size": hidden_size, "strategy": strategy, "state_bits": state_bits},
         "optimizer": {"name": optimizer, "lr": lr, "recurrent_lr": recurrent_lr},
         "training": {
             "batch_size": batch_size,

@@ -31,32 +31,33 @@ def run_training(
     from eigenloop.training import make_config
     from eigenloop.training import resume as resume_run
     from eigenloop.training import train as train_run
-    from eigenloop.training.keys import set_value
+    from eigenloop.training.settings.keys import set_value
     from eigenloop.training.sizing import largest_hidden_size
 
-    collected = _collected(given, config, resume, out)
+    chosen = collected(given, config, resume, out)
     if bits is not None:
-        collected.setdefault("model", {})["bits"] = width(bits)
+        chosen.setdefault("model", {})["bits"] = width(bits)
     for assignment in assignments or ():
-        set_value(collected, assignment)
+        set_value(chosen, assignment)
     with closing(display_for(json)) as display:
         if max_bytes is not None:
-            if resume or collected.get("model", {}).get("hidden_size") is not None:
+            if resume or chosen.get("model", {}).get("hidden_size") is not None:
                 raise ConfigError("--max-bytes chooses the hidden size: leave out --hidden-size and --resume")
-            size = largest_hidden_size(make_config(collected), max_bytes)
-            collected.setdefault("model", {})["hidden_size"] = size
+            size = largest_hidden_size(make_config(chosen), max_bytes)
+            chosen.setdefault("model", {})["hidden_size"] = size
             display.notice(f"{size} units fit into {max_bytes:,} bytes")
         if resume and out is not None:
-            summary = resume_run(out, collected, display)
+            summary = resume_run(out, chosen, display)
         else:
-            summary = train_run(make_config(collected), out, display)
+            summary = train_run(make_config(chosen), out, display)
     if summary["status"] == "stopped":
         raise typer.Exit(130)
 
 
-def _collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
+def collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
     """Put a file and the options together, options last; a run that goes on has its own configuration."""
     from eigenloop.training import read_settings
+    from eigenloop.training.settings.merging import merged
 
     if resume and out is None:
         raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
@@ -69,14 +70,8 @@ def _collected(given: Settings, config: Path | None, resume: bool, out: Path | N
         collected = {
             section: {"name": (stored.get(section) or {}).get("name")} for section in ("task", "model", "optimizer")
         }
-    for section, values in given.items():
-        chosen = {key: value for key, value in values.items() if value is not None}
-        if chosen:
-            before = collected.get(section) or {}
-            if not isinstance(before, dict):
-                raise ConfigError(f"section {section} of {config} is a mapping of settings, got {before!r}")
-            for one, other in (("steps", "epochs"), ("epochs", "steps")):
-                if one in chosen and other not in chosen:
-                    before = {key: value for key, value in before.items() if key != other}
-            collected[section] = {**before, **chosen}
-    return collected
+    for section, values in collected.items():
+        if values is not None and not isinstance(values, dict):
+            raise ConfigError(f"section {section} of {config} is a mapping of settings, got {values!r}")
+    chosen = {section: {k: v for k, v in values.items() if v is not None} for section, values in given.items()}
+    return merged({section: values or {} for section, values in collected.items()}, chosen)

@@ -12,15 +12,10 @@ from eigenloop.experiments.plan import config_hash, short_hash
 from eigenloop.experiments.schema import BudgetName
 from eigenloop.numerics import revised_since, versions
 from eigenloop.report import names
+from eigenloop.runs.effects import Effect, effect
 
-#: What does not make another experiment of it: the length, which is shown by itself, and how things are looked at.
-_BESIDE_THE_POINT = {
-    *(f"task.{key}" for key in ("data_dir", "valid_size", "test_size", "eval_streams")),
-    *(f"training.{key}" for key in ("steps", "epochs", "seed", "eval_every", "eval_batch_size", "log_every")),
-    *(f"training.{key}" for key in ("checkpoint_seconds", "max_seconds", "device", "threads", "tensorboard")),
-}
-
-
+#: Settings that make another experiment of it; the length is shown by itself.
+_COMPARED = (Effect.NUMBERS, Effect.SAMPLE)
 _BUDGETS: tuple[BudgetName, ...] = ("full", "hour")
 
 
@@ -68,7 +63,7 @@ class Plan:
         return [
             Change(key, ours[key], paper[key])
             for key in ours
-            if key in paper and key not in _BESIDE_THE_POINT and ours[key] != paper[key]
+            if key in paper and effect(key) in _COMPARED and ours[key] != paper[key]
         ]
 
     def revisions(self, run: Record) -> list[str]:

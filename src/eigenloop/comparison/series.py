@@ -15,6 +15,7 @@ from eigenloop.charts import thinned
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Record
 from eigenloop.report import names
+from eigenloop.runs.effects import Effect, settings_with
 
 #: Curves in one picture at most: as many as there are colours.
 CURVES = 7
@@ -28,8 +29,6 @@ _STRATEGIES = {
     "ste-pen": "STE-pen",
     "ste-projunn": "STE-projUNN",
 }
-#: Settings of a task that make no other task of it.
-_SIZES = ("train_size", "valid_size", "test_size", "shuffle", "verify", "data_dir", "eval_streams")
 
 Points = tuple[tuple[float, float], ...]
 _Key = tuple[str, bool, str]
@@ -129,8 +128,8 @@ def _grouped(lines: Sequence[Line], task: Callable[[Line], Mapping[str, Any]]) -
 
 
 def _key(line: Line, task: Mapping[str, Any]) -> _Key:
-    known = {key: value for key, value in task.items() if key not in _SIZES}
-    return line.metric, line.on_training_batches, json.dumps(known, sort_keys=True)
+    problem = settings_with({Effect.NUMBERS}, {"task": task})["task"]
+    return line.metric, line.on_training_batches, json.dumps(problem, sort_keys=True)
 
 
 def _paper_task(line: Line) -> Mapping[str, Any]:

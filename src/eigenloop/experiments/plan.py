@@ -9,19 +9,10 @@ from dataclasses import dataclass
 
 from eigenloop.errors import unknown_name
 from eigenloop.experiments.schema import BUDGETS, Budget, BudgetName, Experiment, Measure, Row, Settings
+from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.training import Config, ConfigError, make_config
 from eigenloop.training.numerics import numerics_of
-
-#: What does not change the numbers: where things are, and how often they are saved. `log_every` does: the lowest
-#: training loss is that of a line of metrics, a mean over so many steps.
-_BESIDE_THE_POINT = (
-    ("task", "data_dir"),
-    ("training", "device"),
-    ("training", "threads"),
-    ("training", "checkpoint_seconds"),
-    ("training", "tensorboard"),
-    ("training", "max_seconds"),
-)
+from eigenloop.training.settings.merging import merged
 
 #: Settings that came after results had been kept: section, key, and the value that every run before had without saying
 #: so. With that value they are left out, so that a new setting does not make all results those of other settings; with
@@ -90,7 +81,7 @@ class Planned(RowOf):
     def config(self) -> Config:
         """Complete the settings; an error names the row."""
         try:
-            return make_config(self.settings)
+            return make_config(self.settings, papers=False)
         except ConfigError as error:
             raise ConfigError(f"{self.experiment.name}, row {self.row_name}, budget {self.budget}: {error}") from error
 
@@ -152,22 +143,15 @@ def _settings(experiment: Experiment, row: Row, budget: BudgetName, seed: int) -
     """Put settings together: the experiment's, the row's, the budget's, the row's for this budget; then the seed."""
     own = row.budgets.get(budget, Budget()).settings
     shared = experiment.budgets.get(budget, Budget()).settings
-    merged: Settings = {}
-    for layer in (experiment.settings, row.settings, shared, own, {"training": {"seed": seed}}):
-        for section, values in layer.items():
-            before = dict(merged.get(section, {}))
-            for one, other in (("steps", "epochs"), ("epochs", "steps")):
-                if section == "training" and one in values:
-                    before.pop(other, None)
-            merged[section] = before | values
-    return merged
+    return merged(experiment.settings, row.settings, shared, own, {"training": {"seed": seed}})
 
 
 def config_hash(config: Config) -> str:
-    """Return a short hash of all settings that can change the numbers."""
-    content = config.as_dict()
-    for section, key in _BESIDE_THE_POINT:
-        content[section].pop(key, None)
+    """Return a short hash of all settings that can change the numbers.
+
+    `log_every` does: the lowest training loss is that of a line of metrics, a mean over so many steps.
+    """
+    content = settings_without({Effect.PLACE}, config.as_dict())
     for section, key, before in _ADDED_LATER:
         if content[section].get(key, before) == before:
             content[section].pop(key, None)

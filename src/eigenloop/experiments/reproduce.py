@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from eigenloop.experiments import jobs as processes
 from eigenloop.experiments import records
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.records import Record
 from eigenloop.numerics import revised_since
-from eigenloop.runs import MetricLine, RunFolder, atomic, read_metrics
+from eigenloop.runs import MetricLine, RunFolder, read_metrics
 from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, resume, train
-from eigenloop.training.config import reads_files, with_data_dir
 from eigenloop.training.runs import can_go_on, numerics_of_run, stored_config
+from eigenloop.training.settings.config import reads_files, with_data_dir
 from eigenloop.training.signals import Interruption
-
-#: How long a training that is asked to stop may take to save itself.
-_PATIENCE = 60.0
 
 
 class Watcher(Protocol):
@@ -53,8 +46,7 @@ class Watcher(Protocol):
 @dataclass
 class _Running:
     run: Planned
-    folder: Path
-    process: subprocess.Popen[bytes]
+    job: processes.Job
 
 
 def reproduce(
@@ -100,21 +92,21 @@ def reproduce(
                     except RunError as error:
                         watcher.finished(run, None, str(error))
                         good = False
-                ended = [r for r in running if r.process.poll() is not None]
-                for job in ended:
-                    running.remove(job)
-                    good = _end(job, results, watcher) and good
+                ended = [each for each in running if each.job.ended]
+                for each in ended:
+                    running.remove(each)
+                    good = _end(each, results, watcher) and good
                 if not ended:
-                    watcher.waiting({job.run.label: job.folder for job in running})
+                    watcher.waiting({each.run.label: each.job.folder for each in running})
                     time.sleep(0.2)
     finally:
-        _stop(running)
+        processes.stop(each.job for each in running)
     return good
 
 
 def _ready(waiting: Sequence[Planned], running: Sequence[_Running]) -> Planned | None:
     """Return the first run whose folder nobody is training in."""
-    taken = {job.run.training.label for job in running}
+    taken = {each.run.training.label for each in running}
     return next((run for run in waiting if run.training.label not in taken), None)
 
 
@@ -202,32 +194,13 @@ def _usable(run: Planned, folder: Path) -> bool:
 def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
     """Begin a training in a process of its own, or go on with one."""
     folder, resumed = _place(run, work, watcher)
+    arguments = [] if data_dir is None else ["--data-dir", str(data_dir)]
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        settings = folder.parent / f"{folder.name}.yaml"
-        atomic.write_text(settings, run.training.config().as_yaml())
-        log = (folder.parent / f"{folder.name}.log").open("ab")
+        job = processes.start(folder, run.training.config().as_yaml(), resumed=resumed, arguments=arguments)
     except OSError as error:
         raise records.unwritable(folder.parent, error) from error
-    arguments = ["--resume"] if resumed else ["--config", str(settings)]
-    if data_dir is not None:
-        arguments += ["--data-dir", str(data_dir)]
-    with log:
-        process = subprocess.Popen(
-            [sys.executable, "-m", "eigenloop", "train", "--out", str(folder), *arguments],
-            stdout=log,
-            stderr=log,
-            stdin=subprocess.DEVNULL,
-            env=_one_thread(os.environ),
-            start_new_session=True,  # an interruption reaches the trainings through us, once
-        )
     watcher.started(run, resumed)
-    return _Running(run, folder, process)
-
-
-def _one_thread(environment: Mapping[str, str]) -> dict[str, str]:
-    """Two trainings with many threads on two cores slow each other down a hundredfold."""
-    return {**environment, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    return _Running(run, job)
 
 
 def _same_settings(run: Planned, folder: Path) -> bool:
@@ -237,11 +210,12 @@ def _same_settings(run: Planned, folder: Path) -> bool:
         return False
 
 
-def _end(job: _Running, results: Path, watcher: Watcher) -> bool:
+def _end(running: _Running, results: Path, watcher: Watcher) -> bool:
     """Write down what came of a training in another process."""
-    if job.process.returncode in (0, 1) and _written(job.run, job.folder, results, watcher):
+    job = running.job
+    if job.process.returncode in (0, 1) and _written(running.run, job.folder, results, watcher):
         return True
-    watcher.finished(job.run, None, _last_words(job.folder.parent / f"{job.folder.name}.log"))
+    watcher.finished(running.run, None, job.last_words())
     return False
 
 
@@ -253,29 +227,6 @@ def _written(run: Planned, folder: Path, results: Path, watcher: Watcher) -> boo
     records.keep(results, run.experiment, run.row_name, record)
     watcher.finished(run, record, None)
     return True
-
-
-def _last_words(log: Path) -> str:
-    """Return the last line that a training printed: its error."""
-    with contextlib.suppress(OSError):
-        lines = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
-        if lines:
-            return lines[-1].removeprefix("eigenloop: ")
-    return "it ended without a word"
-
-
-def _stop(running: Sequence[_Running]) -> None:
-    """Ask every training to save itself and end, and wait for it."""
-    for job in running:
-        with contextlib.suppress(ProcessLookupError):
-            job.process.send_signal(signal.SIGTERM)  # what runs in the background may have to ignore SIGINT
-    deadline = time.monotonic() + _PATIENCE
-    for job in running:
-        try:
-            job.process.wait(max(deadline - time.monotonic(), 0.1))
-        except subprocess.TimeoutExpired:
-            job.process.kill()
-            job.process.wait()
 
 
 def progress_of(folder: Path) -> MetricLine | None:

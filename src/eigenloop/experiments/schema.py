@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from eigenloop.training.published import SECTIONS
+from eigenloop.training.settings.sections import SECTIONS
 
 BudgetName = Literal["smoke", "hour", "full"]
 BUDGETS: tuple[BudgetName, ...] = ("smoke", "hour", "full")
@@ -104,7 +104,11 @@ class Row(_Strict):
     parameters: int | None = None
     """How many the network has, where the paper says so or its text implies it."""
     settings: Settings = Field(default_factory=dict)
-    """Sections of settings; what is left out is the experiment's, then the papers' own for this task and model."""
+    """Sections of settings; what is left out is the experiment's, then the default of the task, the model, the
+    optimizer or the loop."""
+    default: Literal[True] | Settings | None = None
+    """This row has the settings that ``eigenloop train`` takes for its model on its task: as they are at budget full
+    (true), or with these others. The task's own options stay what they are for every model."""
     budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
     """Of this row, over those of the experiment."""
     trained_as: str | None = None

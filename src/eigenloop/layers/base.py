@@ -74,7 +74,7 @@ class RecurrentLayer(TorchDict):
         batch = arrange(input, lengths, self.batch_first, type(self).__name__)
         held = self._held_weights()
         dtype = self.state_dtype if held is None else held.weights[0].W.dtype
-        x = self._checked(batch.x, dtype)
+        x = self._rounded_input(self._checked(batch.x, dtype))
         initial = self._initial(hx, x.shape[1], batch.batched, dtype)
         final: list[Carried] = []
         outs: list[Tensor] = []
@@ -88,6 +88,8 @@ class RecurrentLayer(TorchDict):
                     out, carried = self._step(held, number, x, state)
                 else:
                     out, carried = self._run(weights[number], x, state, batch.lengths, reverse)
+                if self.observed is not None:
+                    self._observe_cell(number, weights[number], x, state, batch.lengths, out)
                 outs.append(out)
                 final.append(carried)
         return batch.restore(_joined(outs)), self._final(final, batch.batched)
@@ -102,6 +104,15 @@ class RecurrentLayer(TorchDict):
             out, carried = self._run(held.weights[number], x, state, None, False)
         held.replays[number] = replay_of(calls, x, state, out)
         return out, carried
+
+    def _observe_cell(
+        self, number: int, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, out: Tensor
+    ) -> None:
+        """Note what the ranges of a cell are to hold."""
+        layer, _, cell = self._cells()[number]
+        if layer == 0:
+            self._observe("input_range", x)
+        self._observe(f"{self._RANGE}{cell}", out)
 
     def _dropped(self, x: Tensor) -> Tensor:
         """Apply the dropout between layers, x being (T, B, features)."""
@@ -129,14 +140,18 @@ class RecurrentLayer(TorchDict):
                 parts.append(
                     [h if h.dtype == dtype else _converted(h, dtype, "the initial state", "hx", dtype) for h in cells]
                 )
-            return list(zip(*parts, strict=True))
-        if self.train_initial_state:
-            return [
+            starts = list(zip(*parts, strict=True))
+        elif self.train_initial_state:
+            starts = [
                 tuple(getattr(self, name + cell).expand(batch, -1) for name in self.CARRIED)
                 for _, _, cell in self._cells()
             ]
-        sizes = (self.hidden_sizes[layer] for layer, _, _ in self._cells())
-        return [tuple(torch.zeros(batch, n, dtype=dtype, device=self.device) for _ in self.CARRIED) for n in sizes]
+        else:  # zeros, which are on every grid
+            sizes = (self.hidden_sizes[layer] for layer, _, _ in self._cells())
+            return [tuple(torch.zeros(batch, n, dtype=dtype, device=self.device) for _ in self.CARRIED) for n in sizes]
+        if self.state_quantizer is None:
+            return starts
+        return [self._rounded_start(h, cell, k) for h, (k, _, cell) in zip(starts, self._cells(), strict=True)]
 
     def _given_states(self, hx: Any) -> Sequence[State]:
         """Return a given state as one entry for each thing that a cell carries."""
@@ -164,6 +179,7 @@ class RecurrentLayer(TorchDict):
             "train_initial_state": False,
             "locked_dropout": False,
             "quantizer": None,
+            "state_quantizer": None,
         }
         shown = [str(self.input_size), str(self.hidden_size)]
         if isinstance(self.hidden_size, int) and self.num_layers > 1:

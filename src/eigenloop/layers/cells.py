@@ -12,23 +12,27 @@ from torch import Tensor, nn
 
 from eigenloop import dtypes, initializers
 from eigenloop.layers import options
+from eigenloop.layers.rounded_state import RoundedState
 from eigenloop.matrices import Matrix
 from eigenloop.matrices.outermost import outermost
 from eigenloop.matrices.snapshot import Snapshot
-from eigenloop.quantization import Quantizer
-from eigenloop.quantization.layer import QuantizableLayer
+from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.recurrence import kernel
 from eigenloop.recurrence.replay import Replay
 
 
 class CellWeights(NamedTuple):
-    """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing."""
+    """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing.
+
+    `step` is that of its rounded state.
+    """
 
     input_weight: Tensor | None
     W: Tensor
     input_bias: Tensor | None
     bias: Tensor | None
     recurrent_bias: Tensor | None = None
+    step: Tensor | None = None
 
 
 class HeldWeights(NamedTuple):
@@ -41,7 +45,7 @@ class HeldWeights(NamedTuple):
     replays: list[Replay | None]
 
 
-class Cells(QuantizableLayer):
+class Cells(RoundedState):
     """A stack of cells; the names of one end in ``_l0``, ``_l0_reverse``, ``_l1``, ..."""
 
     #: The names of what a cell carries, as those of trained initial states.
@@ -71,7 +75,7 @@ class Cells(QuantizableLayer):
         self.bias, self.batch_first, self.bidirectional = bias, batch_first, bidirectional
         self.dropout = options.check_dropout(dropout, self.num_layers)
         self.train_initial_state, self.locked_dropout = train_initial_state, locked_dropout
-        self.quantizer = quantizer
+        self.quantizer, self.state_quantizer = quantizer, None
         self._cell_table = tuple(
             (layer, reverse, f"_l{layer}" + "_reverse" * reverse)
             for layer in range(self.num_layers)
@@ -175,6 +179,21 @@ class Cells(QuantizableLayer):
                 total = total + quantizer.distance(quantized)
         return total
 
+    def round_state_(self, quantizer: StateQuantizer | None) -> None:
+        """Round input, state and gates in this way from now on, with the ranges that it starts with."""
+        super().round_state_(quantizer)
+        self._held = None
+
+    def carried_sizes(self) -> dict[str, int]:
+        """Return how many numbers each cell carries from step to step, a complex one counting twice, by name."""
+        parts = 2 if self.state_dtype.is_complex else 1
+        names = {"h0": "state", "c0": "cell"}
+        return {
+            names[name] + cell: parts * self.hidden_sizes[layer]
+            for layer, _, cell in self._cells()
+            for name in self.CARRIED
+        }
+
     def flatten_parameters(self) -> None:
         """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
 
@@ -182,8 +201,10 @@ class Cells(QuantizableLayer):
 
     def _built_weights(self) -> tuple[CellWeights, ...]:
         """Build the weights of all cells; inside `eigenloop.cached` they are kept where no graph is wanted."""
-        weights = tuple(self._cell_weights(cell) for _, _, cell in self._cells())
-        if self._holding and not torch.is_grad_enabled() and _plain(weights):
+        weights = tuple(
+            self._cell_weights(cell)._replace(step=self._carried_step(cell, layer)) for layer, _, cell in self._cells()
+        )
+        if self._holding and self.observed is None and not torch.is_grad_enabled() and _plain(weights):
             inference = any(tensor is not None and tensor.is_inference() for cell in weights for tensor in cell)
             self._held = HeldWeights(weights, Snapshot(self), self.active_quantizer(), inference, [None] * len(weights))
         return weights
@@ -191,7 +212,7 @@ class Cells(QuantizableLayer):
     def _held_weights(self) -> HeldWeights | None:
         """Return what is kept, or None if there is nothing or it is out of date."""
         held = self._held
-        if held is None or torch.is_grad_enabled() or torch.compiler.is_compiling():
+        if held is None or self.observed is not None or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return None
         usable = not held.inference or torch.is_inference_mode_enabled()
         if usable and held.quantizer is self.active_quantizer() and held.snapshot.unchanged():

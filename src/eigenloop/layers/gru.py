@@ -12,8 +12,9 @@ from eigenloop.layers import options
 from eigenloop.layers.base import Carried
 from eigenloop.layers.cells import CellWeights
 from eigenloop.layers.gated import GatedLayer
-from eigenloop.quantization import Quantizer
+from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.quantization.layer_quantizer import made_quantizer
+from eigenloop.quantization.state_quantizer import made_state_quantizer
 
 
 class GRU(GatedLayer):
@@ -43,6 +44,8 @@ class GRU(GatedLayer):
         bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
+        state_bits: round input, state, gates and candidate to so many bits at every step, 6 to 16; a
+            `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 
     >>> gru = GRU(10, 16, constrained=("candidate", "reset"), candidate="modrelu", reset="before", update="write")
@@ -73,6 +76,7 @@ class GRU(GatedLayer):
         locked_dropout: bool = False,
         bits: int | Quantizer | None = None,
         around_identity: bool = False,
+        state_bits: int | StateQuantizer | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -102,12 +106,17 @@ class GRU(GatedLayer):
         )
         biases = (("bias",) if candidate == "modrelu" else ("bias_ih", "bias_hh")) * bool(bias)
         self._add_gates(recurrent, generator, device, options.real_dtype(dtype), biases)
+        self.round_state_(made_state_quantizer(state_bits))
         self.reset_parameters(generator)
 
     @property
     def recurrence(self) -> str:
         """The gated recurrence; its two senses of the update gate are computed differently."""
         return f"gated recurrence, update={self.update!r}"
+
+    @property
+    def _bounded(self) -> bool:
+        return self.candidate == "tanh"  # a state is a mean of candidates
 
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
@@ -126,6 +135,7 @@ class GRU(GatedLayer):
             negative_slope=self.negative_slope,
             input_weight=weights.input_weight,
             input_bias=weights.input_bias,
+            rounding=self._rounding(weights.step),
         )
         return out, (h_n,)
 

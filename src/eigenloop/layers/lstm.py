@@ -12,8 +12,9 @@ from eigenloop.layers import options
 from eigenloop.layers.base import Carried
 from eigenloop.layers.cells import CellWeights
 from eigenloop.layers.gated import GatedLayer
-from eigenloop.quantization import Quantizer
+from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.quantization.layer_quantizer import made_quantizer
+from eigenloop.quantization.state_quantizer import made_state_quantizer
 from eigenloop.recurrence.lstm import check_cell
 
 
@@ -42,6 +43,8 @@ class LSTM(GatedLayer):
         bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
+        state_bits: round input, state, cell and gates to so many bits at every step, 6 to 16; a
+            `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 
     >>> lstm = LSTM(10, 16, constrained=("cell",), cell="modrelu")
@@ -52,6 +55,7 @@ class LSTM(GatedLayer):
 
     GATES = ("input", "forget", "cell", "output")
     CARRIED = ("h0", "c0")
+    _RANGE = "cell_range"
 
     def __init__(
         self,
@@ -71,6 +75,7 @@ class LSTM(GatedLayer):
         locked_dropout: bool = False,
         bits: int | Quantizer | None = None,
         around_identity: bool = False,
+        state_bits: int | StateQuantizer | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -103,12 +108,17 @@ class LSTM(GatedLayer):
         self.cell = cell
         biases = (("bias",) if cell == "modrelu" else ("bias_ih", "bias_hh")) * bool(bias)
         self._add_gates(recurrent or "cayley", generator, device, options.real_dtype(dtype), biases)
+        self.round_state_(made_state_quantizer(state_bits))
         self.reset_parameters(generator)
 
     @property
     def recurrence(self) -> str:
         """The LSTM's."""
         return "lstm recurrence"
+
+    @property
+    def _bounded(self) -> bool:
+        return False  # the cell, whose range is the one that is kept
 
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
@@ -125,8 +135,28 @@ class LSTM(GatedLayer):
             reverse,
             input_weight=weights.input_weight,
             input_bias=weights.input_bias,
+            rounding=self._rounding(weights.step),
         )
         return out, (h_n, c_n)
+
+    def _observe_cell(
+        self, number: int, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, out: Tensor
+    ) -> None:
+        _, reverse, _ = self._cells()[number]
+        h0, c0 = state
+        cells = recurrence.lstm_cells(
+            x,
+            weights.W,
+            weights.bias,
+            h0,
+            c0,
+            lengths,
+            self.cell,
+            reverse,
+            input_weight=weights.input_weight,
+            input_bias=weights.input_bias,
+        )
+        super()._observe_cell(number, weights, x, state, lengths, cells)
 
     def _cell_weights(self, cell: str) -> CellWeights:
         return CellWeights(self._input_weight(cell), self._weight_hh(cell), *self._biases(cell))

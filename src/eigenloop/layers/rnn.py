@@ -12,8 +12,9 @@ from eigenloop.layers import options
 from eigenloop.layers.base import Carried, RecurrentLayer
 from eigenloop.layers.cells import CellWeights
 from eigenloop.matrices import Matrix
-from eigenloop.quantization import Quantizer
+from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.quantization.layer_quantizer import made_quantizer
+from eigenloop.quantization.state_quantizer import made_state_quantizer
 
 
 class RNN(RecurrentLayer):
@@ -38,6 +39,8 @@ class RNN(RecurrentLayer):
         bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
+        state_bits: round input and state to so many bits at every step, 6 to 16; a `quantization.StateQuantizer` for
+            further options.
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
 
     >>> rnn = RNN(10, 16, recurrent="cayley")
@@ -65,6 +68,7 @@ class RNN(RecurrentLayer):
         locked_dropout: bool = False,
         bits: int | Quantizer | None = None,
         around_identity: bool = False,
+        state_bits: int | StateQuantizer | None = None,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -96,6 +100,7 @@ class RNN(RecurrentLayer):
                     raise ValueError("bits= quantizes real matrices, and this one is complex: leave bits out")
             self._add_cell(cell, m, n, device, real, dtypes.complex(real) if matrix.is_complex else real)
             self.add_module(f"recurrent{cell}", matrix)
+        self.round_state_(made_state_quantizer(state_bits))
         self.reset_parameters(generator)
 
     def _add_cell(
@@ -136,6 +141,10 @@ class RNN(RecurrentLayer):
         """The simple recurrence; a complex state is computed differently."""
         return "simple recurrence" + ", complex state" * self.state_dtype.is_complex
 
+    @property
+    def _bounded(self) -> bool:
+        return self.nonlinearity == "tanh"
+
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
     ) -> tuple[Tensor, Carried]:
@@ -150,6 +159,7 @@ class RNN(RecurrentLayer):
             negative_slope=self.negative_slope,
             input_weight=weights.input_weight,
             input_bias=weights.input_bias,
+            rounding=self._rounding(weights.step),
         )
         return out, (h_n,)
 

@@ -92,7 +92,8 @@ class Stream:
         """
         if x.shape != self._shape:
             raise RuntimeError(f"a step of this stream takes an input of shape {self._shape}, got {tuple(x.shape)}")
-        self._x[0].copy_(x if self._model is None else self._model.entered(x))
+        entered = x if self._model is None else self._model.entered(x)
+        self._x[0].copy_(self._layer._rounded_input(entered))
         if self._calls:
             for call in self._calls:
                 call()

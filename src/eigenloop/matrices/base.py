@@ -214,8 +214,8 @@ def _releasing(matrix: Matrix) -> Callable[[Tensor], None]:
     reference = weakref.ref(matrix)
 
     def release(grad: Tensor) -> None:
-        found = reference()
-        if found is not None:
-            found._held = None
+        alive = reference()
+        if alive is not None:
+            alive._held = None
 
     return release

@@ -55,9 +55,9 @@ def dominant(T: Array, right: Array, left: Array) -> Dominant:
         spectrum: unless the two searches agree to ten digits, all eigenvalues are computed.
     """
     if len(T) > DENSE:
-        found = _iterated(T, right, left)
-        if found is not None:
-            return found
+        settled = _iterated(T, right, left)
+        if settled is not None:
+            return settled
     import scipy.linalg  # takes a tenth of importing torch, and only this set needs it
 
     values, lefts, rights = scipy.linalg.eig(T, left=True, right=True)  # type: ignore[misc]

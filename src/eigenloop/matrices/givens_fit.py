@@ -43,9 +43,9 @@ def fit_angles(Q: Tensor, layer_of: Tensor, first: Tensor, second: Tensor) -> tu
         theta = (drawn * (0.0 if start == 0 else math.pi)).to(Q.device)
         angles = Angles(theta, torch.zeros_like(theta), torch.zeros(len(Q), dtype=theta.dtype, device=Q.device))
         _climb_(Q, angles, layers)
-        found = _refine_(Q, angles, layers)
-        if best is None or found < distance:
-            best, distance = angles, found
+        reached = _refine_(Q, angles, layers)
+        if best is None or reached < distance:
+            best, distance = angles, reached
         if distance < 1e-10:
             break
     assert best is not None

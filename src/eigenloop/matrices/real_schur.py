@@ -103,7 +103,7 @@ def _bring_normal(upper: Array, P: Array, k: int) -> tuple[Array, Array]:
 def _row_of(upper: Array, k: int, value: complex) -> int:
     """Find the row, from k on, of the 2 x 2 block with eigenvalue `value`."""
     rows = [r for r in range(k, len(upper) - 1) if upper[r + 1, r] != 0]
-    found = []
+    distances = []
     for r in rows:
         b, c = upper[r, r + 1], upper[r + 1, r]
         mean, difference = (
@@ -111,5 +111,5 @@ def _row_of(upper: Array, k: int, value: complex) -> int:
             0.5 * (upper[r, r] - upper[r + 1, r + 1]),
         )
         imaginary = math.sqrt(max(0.0, -(difference * difference + b * c)))
-        found.append(abs(complex(mean, imaginary) - complex(value.real, abs(value.imag))))
-    return rows[int(np.argmin(found))]
+        distances.append(abs(complex(mean, imaginary) - complex(value.real, abs(value.imag))))
+    return rows[int(np.argmin(distances))]

@@ -144,12 +144,12 @@ def _divisor(
     one, zero = T.new_ones(()), torch.zeros_like(T)
     if not torch.isfinite(T).all():
         return one, zero, right.clone(), left.clone(), normalised.clone()
-    found = dominant(T.cpu().numpy(), right.double().cpu().numpy(), left.double().cpu().numpy())
-    vectors = torch.from_numpy(found.right).to(right), torch.from_numpy(found.left).to(left)
-    switched = normalised.logical_or(torch.tensor(found.radius > 1, device=normalised.device))
-    if found.radius <= 1 and (not normalised or _vanishes(found.radius, eps, T)):
+    leading = dominant(T.cpu().numpy(), right.double().cpu().numpy(), left.double().cpu().numpy())
+    vectors = torch.from_numpy(leading.right).to(right), torch.from_numpy(leading.left).to(left)
+    switched = normalised.logical_or(torch.tensor(leading.radius > 1, device=normalised.device))
+    if leading.radius <= 1 and (not normalised or _vanishes(leading.radius, eps, T)):
         return one, zero, *vectors, switched
-    return T.new_tensor(found.radius + eps), _radius_derivative(found).to(T.device), *vectors, switched
+    return T.new_tensor(leading.radius + eps), _radius_derivative(leading).to(T.device), *vectors, switched
 
 
 def _vanishes(radius: float, eps: float, T: Tensor) -> bool:
@@ -164,17 +164,17 @@ def _vanishes(radius: float, eps: float, T: Tensor) -> bool:
     return vanishes
 
 
-def _radius_derivative(found: Dominant) -> Tensor:
+def _radius_derivative(leading: Dominant) -> Tensor:
     """Return C / rho; zero, with a warning, where the dominant eigenvalue is multiple or nearly so."""
-    n = len(found.right)
-    if found.derivative is None or found.condition > _LARGEST_CONDITION:
+    n = len(leading.right)
+    if leading.derivative is None or leading.condition > _LARGEST_CONDITION:
         warnings.warn(
             "the dominant eigenvalue of UnitDisc's matrix is multiple or nearly so, and its spectral radius has no "
             "gradient of use: it is held constant for this step",
             stacklevel=2,
         )
         return torch.zeros(n, n, dtype=torch.float64)
-    return torch.from_numpy((found.value.conjugate() * found.derivative).real / found.radius)
+    return torch.from_numpy((leading.value.conjugate() * leading.derivative).real / leading.radius)
 
 
 class _Divisor(torch.autograd.Function):

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenloop.quantization.layer_quantizer import Quantizer
+from eigenloop.quantization.state_quantizer import StateQuantizer
 
 
 class QuantizableLayer(nn.Module):
@@ -16,11 +17,23 @@ class QuantizableLayer(nn.Module):
 
     #: How the matrices are quantized; None for floating point.
     quantizer: Quantizer | None
+    #: How input, state and gates are rounded; None for floating point.
+    state_quantizer: StateQuantizer | None
+    #: While ranges are chosen: the tensors that were seen, by the name of the range that they need. Nothing is rounded.
+    observed: dict[str, list[Tensor]] | None = None
 
     @property
     @abstractmethod
     def state_dtype(self) -> torch.dtype:
         """The dtype of the state, complex if W is."""
+
+    @abstractmethod
+    def round_state_(self, quantizer: StateQuantizer | None) -> None:
+        """Round input, state and gates in this way from now on, with the ranges that it starts with."""
+
+    @abstractmethod
+    def carried_sizes(self) -> dict[str, int]:
+        """Return how many numbers each cell carries from step to step, a complex one counting twice, by name."""
 
     @abstractmethod
     def _matrices(self) -> Iterable[nn.Module]:

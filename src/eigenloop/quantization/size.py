@@ -18,6 +18,8 @@ from eigenloop.scaling import Scaling
 
 #: A float32, and so a step of the quantizer.
 _FLOAT_BITS = 32
+#: Ranges of rounded states, which some layers train.
+_RANGES = ("input_range", "state_range", "cell_range")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class SizeReport:
 
     Attributes:
         parts: what is stored.
-        ram: what an integer network keeps in memory while it runs.
+        ram: what an integer network keeps in memory while it runs, or the rounded states of one that trains.
     """
 
     parts: tuple[Part, ...]
@@ -137,7 +139,15 @@ def size_report(
         if bits is not None or readout_bits is not None:
             raise ValueError("the widths of an integer network are decided: leave out bits= and readout_bits=")
         return SizeReport(*network.size_parts())
-    return SizeReport(tuple(_parts(network, bits, readout_bits)))
+    return SizeReport(tuple(_parts(network, bits, readout_bits)), tuple(_states(network)))
+
+
+def _states(network: nn.Module) -> Iterator[Part]:
+    """Count what cells with a rounded state carry from step to step: a state each, and an LSTM's cell."""
+    for name, module in network.named_modules():
+        if isinstance(module, QuantizableLayer) and module.state_quantizer is not None:
+            for carried, numbers in module.carried_sizes().items():
+                yield Part(f"{name}.{carried}" if name else carried, numbers, module.state_quantizer.bits, 0)
 
 
 def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int | None) -> Iterator[Part]:
@@ -167,6 +177,8 @@ def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
     cells = layer.cell_matrices()
     for name, parameter in layer.named_parameters(recurse=False):
+        if name.split("_l")[0] in _RANGES:
+            continue  # a device has it in its multipliers
         if name.startswith("weight_ih"):
             gates = len(cells[name.replace("weight_ih", "recurrent")])
             yield _part(prefix + name, parameter, width, len(parameter) if per_row else gates)

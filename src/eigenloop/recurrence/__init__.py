@@ -9,10 +9,21 @@ from __future__ import annotations
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.activations import ACTIVATIONS, COMPLEX_ACTIVATIONS, Activation
 from eigenloop.recurrence.gated import gated
-from eigenloop.recurrence.lstm import lstm
+from eigenloop.recurrence.lstm import lstm, lstm_cells
+from eigenloop.recurrence.rounding import Rounding
 from eigenloop.recurrence.simple import simple
 
-__all__ = ["ACTIVATIONS", "COMPLEX_ACTIVATIONS", "Activation", "gated", "lstm", "release_memory", "simple"]
+__all__ = [
+    "ACTIVATIONS",
+    "COMPLEX_ACTIVATIONS",
+    "Activation",
+    "Rounding",
+    "gated",
+    "lstm",
+    "lstm_cells",
+    "release_memory",
+    "simple",
+]
 
 
 def release_memory() -> None:

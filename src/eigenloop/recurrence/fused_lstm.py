@@ -16,6 +16,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
+from eigenloop.recurrence.rounding import Rounding
 
 
 def fused_lstm(
@@ -29,6 +30,7 @@ def fused_lstm(
     lengths: Tensor | None,
     cell: str,
     reverse: bool,
+    rounding: Rounding | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the recurrence in the kernel.
 
@@ -43,15 +45,17 @@ def fused_lstm(
         lengths: (B,) int64 or None.
         cell: a key of `ACTIVATIONS`.
         reverse: run from the last valid step to the first.
+        rounding: of gates, candidate, cell and state.
 
     Returns:
         The states (T, B, n), the final state (B, n) and the final cell (B, n).
     """
+    bits, step = (0, None) if rounding is None else rounding
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
-    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    if not needs_grad and kernel.reachable(*tensors):
-        return _states(*tensors, cell, reverse, None, None)
-    out, h_n, c_n, _, _ = _fused_lstm(*tensors, cell, reverse, needs_grad)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (*tensors, step))
+    if not needs_grad and kernel.reachable(*tensors, step):
+        return _states(*tensors, cell, reverse, None, None, step, bits)
+    out, h_n, c_n, _, _ = _fused_lstm(*tensors, cell, reverse, needs_grad, step, bits)
     return out, h_n, c_n
 
 
@@ -67,11 +71,14 @@ def _run_forward(
     cell: str,
     reverse: bool,
     keep: bool,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
     gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
-    out, h_n, c_n = _states(*tensors, cell, reverse, gates if keep else None, cells if keep else None)
+    kept_gates, kept_cells = (gates, cells) if keep else (None, None)
+    out, h_n, c_n = _states(*tensors, cell, reverse, kept_gates, kept_cells, step, bits)
     return out, h_n, c_n, gates, cells
 
 
@@ -88,6 +95,8 @@ def _states(
     reverse: bool,
     gates: Tensor | None,
     cells: Tensor | None,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and write gates and cells into what is there for them."""
     T, B, m = x.shape
@@ -101,6 +110,7 @@ def _states(
         bias=(bias, (n,)),
         h0=(h0, (B, n)),
         c0=(c0, (B, n)),
+        step=(step, ()),
     )
     out, h_n, c_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n)), W.new_empty((B, n))
     kernel.run_lstm(
@@ -119,6 +129,8 @@ def _states(
         c_n,
         gates,
         cells,
+        step=step,
+        bits=bits,
     )
     return out, h_n, c_n
 
@@ -145,6 +157,8 @@ def _forward_fake(
     cell: str,
     reverse: bool,
     keep: bool,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     gates, cells = (x.new_empty(shape) for shape in _kept_shapes(x, W, keep))
     out = x.new_empty((*x.shape[:2], W.shape[1]))
@@ -168,8 +182,10 @@ def _run_backward(
     cell: str,
     reverse: bool,
     wanted: list[bool],
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, input_bias, bias, h0 and c0; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0, c0, step; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, wanted)
     kernel.run_lstm(
         "lstm_backward",
@@ -191,13 +207,15 @@ def _run_backward(
         kernel.packed(grad_h_n),
         kernel.packed(grad_c_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
+        step=step,
+        bits=bits,
     )
     return grads
 
 
 def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
     n = W.shape[1]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (4 * n,), (n,), h0.shape, h0.shape)
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (4 * n,), (n,), h0.shape, h0.shape, ())
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -222,15 +240,17 @@ def _backward_fake(
     cell: str,
     reverse: bool,
     wanted: list[bool],
+    step: Any = None,
+    bits: int = 0,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    *tensors, ctx.cell, ctx.reverse, _ = inputs
+    *tensors, ctx.cell, ctx.reverse, _, step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[3], output[4])
-    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], output[4], *tensors)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], output[4], step, *tensors)
 
 
 def _pull_back(
@@ -242,15 +262,16 @@ def _pull_back(
     *_: Any,
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None and grad_c_n is None:
-        return (None,) * 11
-    wanted = list(ctx.needs_input_grad[:7])
-    saved, gates, cells, *tensors = ctx.saved_tensors
-    inputs: tuple[Any, ...] = (*tensors, ctx.cell, ctx.reverse, False)
+        return (None,) * 13
+    wanted = [*ctx.needs_input_grad[:7], ctx.needs_input_grad[11]]
+    saved, gates, cells, step, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, ctx.cell, ctx.reverse, False, step, ctx.bits)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
     x, U, W, _, bias, h0, c0, lengths = tensors
     kept = (out, gates, cells, x, U, W, bias, h0, c0, lengths)
-    grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted)
-    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 4)
+    grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted, step, ctx.bits)
+    *found, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*found, *(None,) * 4, grad_step, None)
 
 
 _fused_lstm = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

@@ -4,8 +4,8 @@ Unlike the reference it takes the input before the product with U: the kernel mu
 they are in cache, and collects the gradients of U and W the same way, so that neither U x nor its gradient ever
 stands in memory as a whole. Without a U the input is taken as multiplied.
 
-The backward pass reads f'(z) off the states. modReLU of pairs needs |z| besides, (T, B, n / 2), which is kept where a
-backward pass is to come.
+The backward pass reads f'(z) off the states. modReLU of pairs needs |z| besides, (T, B, n / 2), and a trained step of
+rounded states dq/ds, (T, B, n): these are kept where a backward pass is to come.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
+from eigenloop.recurrence.rounding import Rounding
 
 #: modReLU of n / 2 pairs (`fused_complex`).
 PAIRS = "complex modrelu"
@@ -34,6 +35,7 @@ def fused_simple(
     activation: str,
     reverse: bool,
     negative_slope: float,
+    rounding: Rounding | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Run the recurrence in the kernel.
 
@@ -48,15 +50,18 @@ def fused_simple(
         activation: a key of `ACTIVATIONS`, or `PAIRS`.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
+        rounding: of every state; not for pairs.
 
     Returns:
         The states (T, B, n) and the final state (B, n).
     """
+    bits, step = (0, None) if rounding is None else rounding
     tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
-    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in tensors)
-    if not needs_grad and kernel.reachable(*tensors):
-        return _states(*tensors, activation, reverse, negative_slope, None)
-    out, h_n, _ = _fused_simple(*tensors, activation, reverse, negative_slope, needs_grad and activation == PAIRS)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (*tensors, step))
+    if not needs_grad and kernel.reachable(*tensors, step):
+        return _states(*tensors, activation, reverse, negative_slope, None, step, bits)
+    keep = needs_grad and (activation == PAIRS or (step is not None and step.requires_grad))
+    out, h_n, _ = _fused_simple(*tensors, activation, reverse, negative_slope, keep, step, bits)
     return out, h_n
 
 
@@ -72,12 +77,18 @@ def _run_forward(
     reverse: bool,
     negative_slope: float,
     keep: bool,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return states, final state and |z| of the pairs (empty unless it is to be kept)."""
-    moduli = buffers.recycled((*x.shape[:2], W.shape[0] // 2) if keep else (0,), W.dtype)
+    """Return states, final state, and |z| of the pairs or dq/ds of rounded states (empty unless it is to be kept)."""
+    kept = buffers.recycled(_kept_shape(x, W, step, keep), W.dtype)
     tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
-    out, h_n = _states(*tensors, activation, reverse, negative_slope, moduli if keep else None)
-    return out, h_n, moduli
+    out, h_n = _states(*tensors, activation, reverse, negative_slope, kept if keep else None, step, bits)
+    return out, h_n, kept
+
+
+def _kept_shape(x: Tensor, W: Tensor, step: Tensor | None, keep: bool) -> tuple[int, ...]:
+    return (*x.shape[:2], W.shape[0] // 2 if step is None else W.shape[0]) if keep else (0,)
 
 
 def _states(
@@ -91,9 +102,11 @@ def _states(
     activation: str,
     reverse: bool,
     negative_slope: float,
-    moduli: Tensor | None,
+    kept: Tensor | None,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return states and final state, and write |z| of the pairs into `moduli` if that is there."""
+    """Return states and final state, and write |z| of the pairs or dq/ds into `kept` if that is there."""
     T, B, m = x.shape
     n = W.shape[0]
     kernel.check(
@@ -104,6 +117,7 @@ def _states(
         input_bias=(input_bias, (n,)),
         bias=(bias, _bias_shape(n, activation)),
         h0=(h0, (B, n)),
+        step=(step, ()),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
     kernel.run_simple(
@@ -118,7 +132,10 @@ def _states(
         (activation, reverse, negative_slope),
         out,
         h_n,
-        moduli,
+        kept if step is None else None,
+        slopes=None if step is None else kept,
+        step=step,
+        bits=bits,
     )
     return out, h_n
 
@@ -130,16 +147,16 @@ _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, muta
 def _forward_fake(
     x: Tensor, input_weight: Any, W: Tensor, input_bias: Any, bias: Any, h0: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    *_, keep = rest
-    T, B, n = *x.shape[:2], W.shape[0]
-    return x.new_empty((T, B, n)), h0.new_empty(h0.shape), x.new_empty((T, B, n // 2) if keep else (0,))
+    *_, keep, step, _ = rest
+    out = x.new_empty((*x.shape[:2], W.shape[0]))
+    return out, h0.new_empty(h0.shape), x.new_empty(_kept_shape(x, W, step, keep))
 
 
 def _run_backward(
     grad_out: Tensor | None,
     grad_h_n: Tensor | None,
     out: Tensor,
-    moduli: Tensor,
+    kept: Tensor,
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
@@ -150,8 +167,10 @@ def _run_backward(
     reverse: bool,
     negative_slope: float,
     wanted: list[bool],
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, input_bias, bias and h0; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0 and step; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
     kernel.run_simple(
         "simple_backward",
@@ -165,10 +184,13 @@ def _run_backward(
         (activation, reverse, negative_slope),
         out,
         None,
-        moduli if activation == PAIRS else None,
+        kept if activation == PAIRS else None,
         None if grad_out is None else kernel.rows(grad_out),
         kernel.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
+        slopes=kept if wanted[-1] else None,
+        step=step,
+        bits=bits,
     )
     return grads
 
@@ -181,7 +203,7 @@ def _empty_grads(
     x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, activation: str, wanted: list[bool]
 ) -> list[Tensor]:
     n = W.shape[0]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), _bias_shape(n, activation), h0.shape)
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), _bias_shape(n, activation), h0.shape, ())
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -193,7 +215,7 @@ def _backward_fake(
     grad_out: Any,
     grad_h_n: Any,
     out: Tensor,
-    moduli: Tensor,
+    kept: Tensor,
     x: Tensor,
     input_weight: Tensor | None,
     W: Tensor,
@@ -204,29 +226,34 @@ def _backward_fake(
     reverse: bool,
     negative_slope: float,
     wanted: list[bool],
+    step: Any = None,
+    bits: int = 0,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, activation, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    *tensors, ctx.activation, ctx.reverse, ctx.slope, _ = inputs
+    *tensors, ctx.activation, ctx.reverse, ctx.slope, _, step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], *tensors)
+    ctx.mark_non_differentiable(output[2])
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], step, *tensors)
 
 
 def _pull_back(
-    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None, grad_moduli: None
+    ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None, grad_kept: None
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
-        return (None,) * 11
-    wanted = list(ctx.needs_input_grad[:6])
+        return (None,) * 13
+    wanted = [*ctx.needs_input_grad[:6], ctx.needs_input_grad[11]]
     options = (ctx.activation, ctx.reverse, ctx.slope)
-    saved, moduli, *tensors = ctx.saved_tensors
-    inputs: tuple[Any, ...] = (*tensors, *options, False)
+    saved, kept, step, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, *options, False, step, ctx.bits)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
     x, U, W, _, bias, h0, lengths = tensors
-    grads = run_backward(grad_out, grad_h_n, out, moduli, x, U, W, bias, h0, lengths, *options, wanted)
-    return (*(grad if want else None for grad, want in zip(grads, wanted, strict=True)), *(None,) * 5)
+    given = (grad_out, grad_h_n, out, kept, x, U, W, bias, h0, lengths)
+    grads = run_backward(*given, *options, wanted, step, ctx.bits)
+    *found, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*found, *(None,) * 5, grad_step, None)
 
 
 _fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

@@ -24,6 +24,7 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_gated import fused_gated
 from eigenloop.recurrence.renamed import takes_projected
+from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -43,6 +44,7 @@ def gated(
     negative_slope: float = 0.01,
     input_weight: Tensor | None = None,
     input_bias: Tensor | None = None,
+    rounding: Rounding | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Run the gated recurrence over time, in the compiled kernel where it can (see `simple`).
 
@@ -61,6 +63,7 @@ def gated(
         negative_slope: leaky_relu's slope.
         input_weight: U of the three gates, stacked: (3n, m) or None.
         input_bias: added to U x, or to that of the reset and update gate only: (3n,), (2n,) or None.
+        rounding: round the gates, the candidate, r * h before a product, and the state, in this order.
 
     Returns:
         The states (T, B, n), zero at padded steps, and the final state (B, n).
@@ -73,11 +76,13 @@ def gated(
         input_bias, bias = candidates if all_gates is None else all_gates + candidates, None
     if kernel.serves(W, candidate):
         tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
-        return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope)
+        return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope, rounding)
     if input_bias is not None:
         input_bias = _for_three_gates(input_bias, h0.shape[-1])
     p = multiplied(x, input_weight, input_bias)
-    out, h_n = _gated(p, W, bias, recurrent_bias, h0, lengths, candidate, reset, update, reverse, negative_slope)
+    bits, step = (0, None) if rounding is None else rounding
+    options = (candidate, reset, update, reverse, negative_slope, step, bits)
+    out, h_n = _gated(p, W, bias, recurrent_bias, h0, lengths, *options)
     return out, h_n
 
 
@@ -99,6 +104,8 @@ def _forward(
     update: str,
     reverse: bool,
     negative_slope: float,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> tuple[Tensor, Tensor]:
     n = h0.shape[-1]
     apply_ = ACTIVATIONS[candidate].apply_
@@ -108,16 +115,25 @@ def _forward(
     h = h0
     for t in steps(len(projected), reverse):
         p_gates, p_c = projected[t].split([2 * n, n], dim=-1)
-        r, u = torch.addmm(p_gates, h, gates_Wt).sigmoid_().chunk(2, dim=-1)
+        gates = torch.addmm(p_gates, h, gates_Wt).sigmoid_()
+        r, u = (gates if step is None else gate_to_grid(gates, bits)).chunk(2, dim=-1)
         if reset == "before":
-            c = torch.addmm(p_c, r * h, candidate_Wt)
+            c = torch.addmm(p_c, _on_grid(r * h, step, bits, gate_margin(bits)), candidate_Wt)
         else:
             c = p_c + r * _with_bias(h @ candidate_Wt, recurrent_bias)
-        c = apply_(c, bias, negative_slope)
-        new = u * h + (1 - u) * c if update == "keep" else (1 - u) * h + u * c
+        c = _on_grid(apply_(c, bias, negative_slope), step, bits)
+        new = _on_grid(_mixed(h, u, c, update), step, bits, gate_margin(bits))
         h = new if valid is None else torch.where(valid[t], new, h)
         out[t] = new if valid is None else torch.where(valid[t], new, 0)
     return out, h.clone(memory_format=torch.contiguous_format)
+
+
+def _on_grid(value: Tensor, step: Tensor | None, bits: int, margin: float = 0.0) -> Tensor:
+    return value if step is None else to_grid(value, step, bits, margin)
+
+
+def _mixed(h: Tensor, u: Tensor, c: Tensor, update: str) -> Tensor:
+    return u * h + (1 - u) * c if update == "keep" else (1 - u) * h + u * c
 
 
 def _with_bias(product: Tensor, bias: Tensor | None) -> Tensor:
@@ -147,8 +163,10 @@ def _backward(
     update: str,
     reverse: bool,
     negative_slope: float,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the gradients of projected, W, bias, recurrent_bias (empty without one) and h0."""
+    step: Tensor | None = None,
+    bits: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Return the gradients of projected, W, bias, recurrent_bias, h0 and the step; an empty one for what is None."""
     T, n = len(out), h0.shape[-1]
     before = reset == "before"
     activation = ACTIVATIONS[candidate]
@@ -159,18 +177,30 @@ def _backward(
     if valid is not None:
         projected = torch.where(valid, projected, 0)
     h = previous_states(out, h0, lengths, reverse)
-    r, u = torch.sigmoid(projected[..., : 2 * n] + h @ gates_W.mT).chunk(2, dim=-1)
-    q = r * h if before else _with_bias(h @ candidate_W.mT, recurrent_bias)
-    c = projected[..., 2 * n :] + (q @ candidate_W.mT if before else r * q)
-    c = activation.apply_(c, bias, negative_slope)
+    gates = torch.sigmoid(projected[..., : 2 * n] + h @ gates_W.mT)
+    raw_r, raw_u = gates.chunk(2, dim=-1)
+    r, u = (gates if step is None else gate_to_grid(gates, bits)).chunk(2, dim=-1)
+    raw_q = r * h if before else _with_bias(h @ candidate_W.mT, recurrent_bias)
+    q = _on_grid(raw_q, step, bits, gate_margin(bits)) if before else raw_q
+    raw_c = projected[..., 2 * n :] + (q @ candidate_W.mT if before else r * q)
+    raw_c = activation.apply_(raw_c, bias, negative_slope)
+    c = _on_grid(raw_c, step, bits)
 
     # What multiplies dL/dh' on its way to h, to the update gate's argument and to the candidate's.
     # The candidate's share is u itself where u says what to write: 1 - (1 - u) would round a small u away.
     rest = 1 - u
     kept, written = (u, rest) if update == "keep" else (rest, u)
-    to_update = (h - c if update == "keep" else c - h) * u * rest
-    to_candidate = written * activation.derivative(c, negative_slope)
-    to_reset = r * (1 - r) * (h if before else q)
+    to_update = (h - c if update == "keep" else c - h) * raw_u * (1 - raw_u)
+    to_candidate = written * activation.derivative(raw_c, negative_slope)
+    to_reset = raw_r * (1 - raw_r) * (h if before else q)
+    grad_step = out.new_zeros(0 if step is None else ())
+    if step is not None:
+        # A state is a mean of two that lie in the range, and r * h is no larger than h: only the candidate is cut off.
+        to_candidate = to_candidate * inside(raw_c, step, bits)
+        margin = gate_margin(bits)
+        to_step = slope_of_step(_mixed(h, u, c, update), step, bits, margin)
+        to_step = to_step + written * slope_of_step(raw_c, step, bits)
+        through_to_step = slope_of_step(raw_q, step, bits, margin)
 
     grad_projected = torch.zeros_like(projected, memory_format=torch.contiguous_format)
     if grad_out is not None and valid is not None:
@@ -183,8 +213,12 @@ def _backward(
         grad_r, grad_u, grad_c = grad_projected[t].chunk(3, dim=-1)
         torch.mul(grad_new, to_update[t], out=grad_u)
         torch.mul(grad_new, to_candidate[t], out=grad_c)
+        if step is not None:
+            grad_step += (grad_new * to_step[t]).sum()
         if before:
             through = grad_c @ candidate_W
+            if step is not None:
+                grad_step += (through * through_to_step[t]).sum()
             torch.mul(through, to_reset[t], out=grad_r)
             through = through * r[t]
         else:
@@ -196,9 +230,10 @@ def _backward(
     grad_gates, grad_c = grad_projected.split([2 * n, n], dim=-1)
     grad_product = grad_c if before else grad_c * r
     grad_W = torch.cat((_outer(grad_gates, h), _outer(grad_product, q if before else h)))
-    grad_bias = out.new_empty(0) if bias is None else (c.sgn() * grad_c).sum((0, 1))
+    grad_bias = out.new_empty(0) if bias is None else (raw_c.sgn() * grad_c).sum((0, 1))
     grad_recurrent_bias = out.new_empty(0) if recurrent_bias is None else grad_product.sum((0, 1))
-    return grad_projected, grad_W, grad_bias, grad_recurrent_bias, grad_h.clone(memory_format=torch.contiguous_format)
+    grad_h0 = grad_h.clone(memory_format=torch.contiguous_format)
+    return grad_projected, grad_W, grad_bias, grad_recurrent_bias, grad_h0, grad_step
 
 
 def _outer(grad: Tensor, state: Tensor) -> Tensor:
@@ -217,34 +252,37 @@ def _backward_fake(
     recurrent_bias: Tensor | None,
     h0: Tensor,
     *rest: Any,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    *_, step, _ = rest
     return (
         projected.new_empty(projected.shape),
         W.new_empty(W.shape),
         out.new_empty(0 if bias is None else bias.shape),
         out.new_empty(0 if recurrent_bias is None else recurrent_bias.shape),
         h0.new_empty(h0.shape),
+        out.new_empty(0 if step is None else ()),
     )
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
-    ctx.options = inputs[6:]
+    *tensors, ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope, step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(keep_states(ctx, output[0]), *inputs[:6])
+    ctx.save_for_backward(keep_states(ctx, output[0]), step, *tensors)
 
 
 def _pull_back(
     ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
-        return (None,) * 11
-    saved, *tensors = ctx.saved_tensors
-    out = kept_states(ctx, saved, lambda: _forward(*tensors, *ctx.options)[0])
-    projected, W, bias, recurrent_bias, h0, lengths = tensors
-    grads = run_backward(grad_out, grad_h_n, out, projected, W, bias, recurrent_bias, h0, lengths, *ctx.options)
-    grad_bias = None if bias is None else grads[2]
-    grad_recurrent_bias = None if recurrent_bias is None else grads[3]
-    return (grads[0], grads[1], grad_bias, grad_recurrent_bias, grads[4], *(None,) * 6)
+        return (None,) * 13
+    saved, step, *tensors = ctx.saved_tensors
+    options = (ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope, step, ctx.bits)
+    out = kept_states(ctx, saved, lambda: _forward(*tensors, *options)[0])
+    grads = run_backward(grad_out, grad_h_n, out, *tensors, *options)
+    grad_bias = None if tensors[2] is None else grads[2]
+    grad_recurrent_bias = None if tensors[3] is None else grads[3]
+    grad_step = None if step is None else grads[5]
+    return (grads[0], grads[1], grad_bias, grad_recurrent_bias, grads[4], *(None,) * 6, grad_step, None)
 
 
 _gated = differentiable(_forward, _backward, _setup_context, _pull_back)

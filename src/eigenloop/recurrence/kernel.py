@@ -32,9 +32,9 @@ VARIANTS = ("portable", "avx2", "avx512")
 ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
-_SIMPLE = struct.Struct("=7qd22q")
-_GATED = struct.Struct("=7qd27q")
-_LSTM = struct.Struct("=7qd27q")
+_SIMPLE = struct.Struct("=7qd26q")
+_GATED = struct.Struct("=7qd30q")
+_LSTM = struct.Struct("=7qd30q")
 #: Where x, the states that a cell begins with, the output and the states that it ends with stand in a call.
 _CHANGING = {
     "simple_forward": (_SIMPLE, (8, 15, 17, 18)),
@@ -248,9 +248,12 @@ def run_simple(
     moduli: Tensor | None,
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
-    grads: tuple[Tensor | None, ...] = (None,) * 6,
+    grads: tuple[Tensor | None, ...] = (None,) * 7,
+    slopes: Tensor | None = None,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> None:
-    """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h."""
+    """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h, the step's gradient last."""
     arrays = (U, W, input_bias, bias, h0, lengths, out, h_n, moduli)
     call = _SIMPLE.pack(
         *_head(x, U, W.shape[0], *options),
@@ -260,9 +263,13 @@ def run_simple(
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
-        *_addresses(grads),
+        *_addresses(grads[:-1]),
+        bits,
+        _address(step),
+        _address(grads[-1]),
+        _address(slopes),
     )
-    _call(name, call, W.dtype, (x, *arrays))
+    _call(name, call, W.dtype, (x, *arrays, step))
 
 
 def run_gated(
@@ -284,9 +291,11 @@ def run_gated(
     gates: Tensor | None,
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
-    grads: tuple[Tensor | None, ...] = (None,) * 7,
+    grads: tuple[Tensor | None, ...] = (None,) * 8,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> None:
-    """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h."""
+    """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h, the step's gradient last."""
     arrays = (U, W, input_bias, bias, recurrent_bias, h0, lengths, out, h_n, gates)
     call = _GATED.pack(
         *_head(x, U, W.shape[1], *options),
@@ -299,9 +308,12 @@ def run_gated(
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
-        *_addresses(grads),
+        *_addresses(grads[:-1]),
+        bits,
+        _address(step),
+        _address(grads[-1]),
     )
-    _call(name, call, W.dtype, (x, *arrays))
+    _call(name, call, W.dtype, (x, *arrays, step))
 
 
 def run_lstm(
@@ -323,9 +335,11 @@ def run_lstm(
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
     grad_c_n: Tensor | None = None,
-    grads: tuple[Tensor | None, ...] = (None,) * 7,
+    grads: tuple[Tensor | None, ...] = (None,) * 8,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> None:
-    """Call ``el_lstm_forward`` or ``el_lstm_backward``; arguments as in csrc/kernel.h."""
+    """Call ``el_lstm_forward`` or ``el_lstm_backward``; arguments as in csrc/kernel.h, the step's gradient last."""
     arrays = (U, W, input_bias, bias, h0, c0, lengths, out, h_n, c_n, gates, cells)
     call = _LSTM.pack(
         *_head(x, U, W.shape[1], *options),
@@ -336,9 +350,12 @@ def run_lstm(
         *_strides(grad_out),
         _address(grad_h_n),
         _address(grad_c_n),
-        *_addresses(grads),
+        *_addresses(grads[:-1]),
+        bits,
+        _address(step),
+        _address(grads[-1]),
     )
-    _call(name, call, W.dtype, (x, *arrays))
+    _call(name, call, W.dtype, (x, *arrays, step))
 
 
 def _call(name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | None, ...]) -> None:

@@ -24,6 +24,7 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_lstm import fused_lstm
 from eigenloop.recurrence.renamed import takes_projected
+from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid, unit_step
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -40,6 +41,7 @@ def lstm(
     *,
     input_weight: Tensor | None = None,
     input_bias: Tensor | None = None,
+    rounding: Rounding | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Run the LSTM over time, in the compiled kernel where it can (see `simple`).
 
@@ -55,19 +57,46 @@ def lstm(
         reverse: run from the last valid step to the first.
         input_weight: U of the four gates, stacked: (4n, m) or None.
         input_bias: added to U x: (4n,) or None.
+        rounding: round the gates, the candidate, the cell and the state; the step is the cell's, and that of a
+            candidate other than tanh.
 
     Returns:
         The states (T, B, n), zero at padded steps, the final state (B, n) and the final cell (B, n).
     """
+    cell = _checked(cell, bias)
+    if kernel.serves(W, cell):
+        return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse, rounding)
+    bits, step = (0, None) if rounding is None else rounding
+    p = multiplied(x, input_weight, input_bias)
+    out, h_n, c_n, _ = _lstm(p, W, bias, h0, c0, lengths, cell, reverse, step, bits)
+    return out, h_n, c_n
+
+
+def lstm_cells(
+    x: Tensor,
+    W: Tensor,
+    bias: Tensor | None,
+    h0: Tensor,
+    c0: Tensor,
+    lengths: Tensor | None = None,
+    cell: str = "tanh",
+    reverse: bool = False,
+    *,
+    input_weight: Tensor | None = None,
+    input_bias: Tensor | None = None,
+) -> Tensor:
+    """Return the cells of all steps, (T, B, n), which `lstm` keeps to itself; by the reference path."""
+    p = multiplied(x, input_weight, input_bias)
+    cells: Tensor = _lstm(p, W, bias, h0, c0, lengths, _checked(cell, bias), reverse, None, 0)[3]
+    return cells
+
+
+def _checked(cell: str, bias: Tensor | None) -> str:
+    """Return the activation that is meant: modReLU without a threshold changes nothing."""
     check_cell(cell)
-    if cell == "modrelu" and bias is None:
-        cell = "identity"
     if bias is not None and ACTIVATIONS[cell].additive_bias:
         raise ValueError(f"bias is modReLU's threshold, and cell={cell!r} has none: add it to input_bias")
-    if kernel.serves(W, cell):
-        return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse)
-    out, h_n, c_n, _ = _lstm(multiplied(x, input_weight, input_bias), W, bias, h0, c0, lengths, cell, reverse)
-    return out, h_n, c_n
+    return "identity" if cell == "modrelu" and bias is None else cell
 
 
 def check_cell(cell: str) -> None:
@@ -88,6 +117,8 @@ def _forward(
     lengths: Tensor | None,
     cell: str,
     reverse: bool,
+    step: Tensor | None = None,
+    bits: int = 0,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the states, the final state, the final cell, and the cells of all steps."""
     n = h0.shape[-1]
@@ -98,13 +129,32 @@ def _forward(
     h, c, Wt = h0, c0, W.mT
     for t in steps(len(projected), reverse):
         i, f, g, o = torch.addmm(projected[t], h, Wt).chunk(4, dim=-1)
-        new_c = f.sigmoid() * c + i.sigmoid() * apply_(g.clone(), bias, 0.0)
-        new_h = o.sigmoid() * new_c.tanh()
+        i, f, g, o = i.sigmoid(), f.sigmoid(), apply_(g.clone(), bias, 0.0), o.sigmoid()
+        if step is not None:
+            i, f, g, o = _rounded_gates(i, f, g, o, cell, step, bits)
+        new_c = f * c + i * g
+        if step is not None:
+            new_c = to_grid(new_c, step, bits, gate_margin(bits))
+        new_h = o * new_c.tanh()
+        if step is not None:
+            new_h = to_grid(new_h, unit_step(bits), bits)
         c = new_c if valid is None else torch.where(valid[t], new_c, c)
         h = new_h if valid is None else torch.where(valid[t], new_h, h)
         out[t] = new_h if valid is None else torch.where(valid[t], new_h, 0)
         cells[t] = c
     return out, h.clone(memory_format=torch.contiguous_format), c.clone(memory_format=torch.contiguous_format), cells
+
+
+def _candidate_step(cell: str, step: Tensor, bits: int) -> Tensor | float:
+    """Return the candidate's step: tanh lies in [-1, 1], others go where the cell does."""
+    return unit_step(bits) if cell == "tanh" else step
+
+
+def _rounded_gates(
+    i: Tensor, f: Tensor, g: Tensor, o: Tensor, cell: str, step: Tensor, bits: int
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    i, f, o = (gate_to_grid(gate, bits) for gate in (i, f, o))
+    return i, f, to_grid(g, _candidate_step(cell, step, bits), bits), o
 
 
 @_forward.register_fake
@@ -130,8 +180,10 @@ def _backward(
     lengths: Tensor | None,
     cell: str,
     reverse: bool,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the gradients of projected, W, bias (empty without one), h0 and c0."""
+    step: Tensor | None = None,
+    bits: int = 0,
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """Return the gradients of projected, W, bias, h0, c0 and the step (those of bias and step empty without one)."""
     T = len(out)
     activation = ACTIVATIONS[cell]
     valid = None if lengths is None else valid_steps(lengths, T)
@@ -142,14 +194,25 @@ def _backward(
     h = previous_states(out, h0, lengths, reverse)
     c = previous_states(cells, c0, lengths, reverse)
     i, f, g, o = (projected + h @ W.mT).chunk(4, dim=-1)
-    i, f, o = i.sigmoid(), f.sigmoid(), o.sigmoid()
-    g = activation.apply_(g.clone(), bias, 0.0)
+    raw_i, raw_f, raw_g, raw_o = i.sigmoid(), f.sigmoid(), activation.apply_(g.clone(), bias, 0.0), o.sigmoid()
+    i, f, g, o = raw_i, raw_f, raw_g, raw_o
+    if step is not None:
+        i, f, g, o = _rounded_gates(i, f, g, o, cell, step, bits)
     squashed = cells.tanh()
 
     # What multiplies dL/dc' on its way to the arguments of i, f and g, and dL/dh' on its way to that of o and to c'.
-    to_input, to_forget = g * i * (1 - i), c * f * (1 - f)
-    to_candidate = i * activation.derivative(g, 0.0)
-    to_output, to_cell = squashed * o * (1 - o), o * (1 - squashed.square())
+    to_input, to_forget = g * raw_i * (1 - raw_i), c * raw_f * (1 - raw_f)
+    to_candidate = i * activation.derivative(raw_g, 0.0)
+    to_output, to_cell = squashed * raw_o * (1 - raw_o), o * (1 - squashed.square())
+    grad_step = out.new_zeros(0 if step is None else ())
+    if step is not None:
+        unrounded = f * c + i * g
+        passes = inside(unrounded, step, bits, gate_margin(bits))
+        to_candidate = to_candidate * inside(raw_g, _candidate_step(cell, step, bits), bits)
+        to_output, to_cell = (each * inside(o * squashed, unit_step(bits), bits) for each in (to_output, to_cell))
+        to_step = slope_of_step(unrounded, step, bits, gate_margin(bits))
+        if cell != "tanh":
+            to_step = to_step + passes * i * slope_of_step(raw_g, step, bits)
 
     grad_projected = torch.zeros_like(projected, memory_format=torch.contiguous_format)
     if grad_out is not None and valid is not None:
@@ -161,6 +224,9 @@ def _backward(
             grad_h = grad_h + grad_out[t]
         new_h = grad_h if valid is None else torch.where(valid[t], grad_h, 0)
         new_c = (grad_c if valid is None else torch.where(valid[t], grad_c, 0)) + new_h * to_cell[t]
+        if step is not None:
+            grad_step += (new_c * to_step[t]).sum()
+            new_c = new_c * passes[t]
         parts = new_c * to_input[t], new_c * to_forget[t], new_c * to_candidate[t], new_h * to_output[t]
         torch.cat(parts, dim=-1, out=grad_projected[t])
         pulled_h, pulled_c = grad_projected[t] @ W, new_c * f[t]
@@ -170,7 +236,7 @@ def _backward(
     grad_W = grad_projected.flatten(0, 1).mT @ h.flatten(0, 1)
     grad_bias = out.new_empty(0)
     if bias is not None:
-        grad_bias = (g.sgn() * grad_projected.chunk(4, dim=-1)[2]).sum((0, 1))
+        grad_bias = (raw_g.sgn() * grad_projected.chunk(4, dim=-1)[2]).sum((0, 1))
     contiguous = torch.contiguous_format
     return (
         grad_projected,
@@ -178,6 +244,7 @@ def _backward(
         grad_bias,
         grad_h.clone(memory_format=contiguous),
         grad_c.clone(memory_format=contiguous),
+        grad_step,
     )
 
 
@@ -194,21 +261,23 @@ def _backward_fake(
     h0: Tensor,
     c0: Tensor,
     *rest: Any,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
+    *_, step, _ = rest
     return (
         projected.new_empty(projected.shape),
         W.new_empty(W.shape),
         out.new_empty(0 if bias is None else bias.shape),
         h0.new_empty(h0.shape),
         c0.new_empty(c0.shape),
+        out.new_empty(0 if step is None else ()),
     )
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    *tensors, ctx.cell, ctx.reverse = inputs
+    *tensors, ctx.cell, ctx.reverse, step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[3])
-    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], *tensors)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], step, *tensors)
 
 
 def _pull_back(
@@ -220,11 +289,13 @@ def _pull_back(
     _: Any,
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None and grad_c_n is None:
-        return (None,) * 8
-    saved, cells, *tensors = ctx.saved_tensors
-    out = kept_states(ctx, saved, lambda: _forward(*tensors, ctx.cell, ctx.reverse)[0])
-    grads = run_backward(grad_out, grad_h_n, grad_c_n, out, cells, *tensors, ctx.cell, ctx.reverse)
-    return grads[0], grads[1], None if tensors[2] is None else grads[2], grads[3], grads[4], None, None, None
+        return (None,) * 10
+    saved, cells, step, *tensors = ctx.saved_tensors
+    options = (ctx.cell, ctx.reverse, step, ctx.bits)
+    out = kept_states(ctx, saved, lambda: _forward(*tensors, *options)[0])
+    grads = run_backward(grad_out, grad_h_n, grad_c_n, out, cells, *tensors, *options)
+    grad_bias, grad_step = None if tensors[2] is None else grads[2], None if step is None else grads[5]
+    return grads[0], grads[1], grad_bias, grads[3], grads[4], None, None, None, grad_step, None
 
 
 _lstm = differentiable(_forward, _backward, _setup_context, _pull_back)

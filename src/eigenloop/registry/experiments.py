@@ -10,8 +10,8 @@ from eigenloop.registry.entry import Entry
 
 def experiment_entries() -> list[Entry]:
     """Return one registration for each file; their lines stand in the files, which only a list reads."""
-    found = files("eigenloop").joinpath("experiments", "data").iterdir()
-    ours = sorted((file for file in found if file.name.endswith(".yaml")), key=lambda file: file.name)
+    shipped = files("eigenloop").joinpath("experiments", "data").iterdir()
+    ours = sorted((file for file in shipped if file.name.endswith(".yaml")), key=lambda file: file.name)
     names = [file.name.removesuffix(".yaml") for file in ours]
     return [Entry(name, name, "", "../RESULTS.md", file) for name, file in zip(names, ours, strict=True)]
 

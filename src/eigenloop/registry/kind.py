@@ -35,14 +35,14 @@ class Kind(Mapping[str, Entry]):
     @functools.cached_property
     def _installed(self) -> dict[str, list[Entry]]:
         """What installed packages bring, by name; several where they do not agree."""
-        found: dict[str, list[Entry]] = {}
+        offered: dict[str, list[Entry]] = {}
         for point in entry_points(group=f"eigenloop.{self.name}"):
             package = "" if point.dist is None else point.dist.name
             line = f"{point.value}, of the package {package}"
             entry = Entry(point.name, point.name, line, "", point.value, package=package or "without a name")
-            if entry not in found.setdefault(point.name, []):
-                found[point.name].append(entry)
-        return found
+            if entry not in offered.setdefault(point.name, []):
+                offered[point.name].append(entry)
+        return offered
 
     def __getitem__(self, name: str) -> Entry:
         installed = self._installed.get(name, [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 import yaml
@@ -12,10 +13,13 @@ import yaml
 from eigenloop.charts import COLOURS
 from eigenloop.report import names
 from eigenloop.runs import Run
+from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.text.names import shortened
 
 #: The most letters that a label beside a curve has.
 SHORT = 24
+#: What a run on own data remembers of its file.
+_REMEMBERED = ("channels", "classes", "outputs", "sha256", "test_sha256")
 
 
 @dataclass(frozen=True)
@@ -98,11 +102,21 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
 
 def _task(run: Run) -> dict[str, Any]:
     """Return what a task is, without where its files are."""
-    return {key: value for key, value in run.section("task").items() if key != "data_dir"}
+    return settings_without({Effect.PLACE}, {"task": run.section("task")})["task"]
+
+
+def _shown(run: Run) -> dict[str, Any]:
+    """Return the options of a task for titles: of own data the file's name, not what the run remembers of it."""
+    task = _task(run)
+    if task.get("name") != "sequences":
+        return task
+    chosen = {key: value for key, value in task.items() if key not in _REMEMBERED and value not in (None, [], False)}
+    paths = {key: PurePath(str(chosen[key])).name for key in ("data", "test_data") if key in chosen}
+    return chosen | paths
 
 
 def _group(title: str, entries: Sequence[Entry]) -> Group:
-    task = _task(entries[0].run)
+    task = _shown(entries[0].run)
     judged = [entry.run.summary for entry in entries if entry.run.summary]
     return Group(
         title=title,
@@ -138,9 +152,9 @@ def _titles(first: Sequence[Run]) -> list[str]:
     """Title the tasks: by name, and where tasks share it by the options in which they differ."""
     found = []
     for run in first:
-        task = _task(run)
+        task = _shown(run)
         name = task.get("name", "Unnamed task")
-        rivals = [rival for rival in map(_task, first) if rival.get("name") == task.get("name")]
+        rivals = [rival for rival in map(_shown, first) if rival.get("name") == task.get("name")]
         keys = dict.fromkeys(key for rival in rivals for key in rival)
         differing = [key for key in keys if len({names.setting(rival.get(key)) for rival in rivals}) > 1]
         parts = [f"{names.quantity(str(key))} {names.setting(task[key])}" for key in differing if key in task]

@@ -13,6 +13,7 @@ from eigenloop.errors import RunError
 from eigenloop.report import names, settings, verdict
 from eigenloop.report.curves import conditioning, defects, learning
 from eigenloop.report.groups import Entry, Group, grouped
+from eigenloop.report.own_data import own_data
 from eigenloop.report.table import table
 from eigenloop.runs import atomic, read_all
 from eigenloop.text.durations import duration
@@ -80,6 +81,7 @@ def render(folders: Sequence[Path]) -> str:
             title=_title(groups),
             totals=_totals(entries),
             chapters=chapters,
+            own=[found for entry in entries if (found := own_data(entry.run, entry.label)) is not None],
             planes=Planes(tuple(panel for entry in entries for panel in _panels(entry))),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
             table=table(groups),

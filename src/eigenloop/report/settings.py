@@ -12,21 +12,17 @@ from eigenloop.report import names
 from eigenloop.report.groups import Entry, Group
 from eigenloop.report.values import finite, number
 from eigenloop.runs import Run
+from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.text.typography import quantity
 
-#: Where things are and how a run is watched, not what it computes.
-_BESIDE_THE_POINT = {
-    "task.data_dir",
-    *(f"training.{key}" for key in ("device", "threads", "tensorboard", "checkpoint_seconds", "log_every")),
-}
 #: What the table, a label or the line about lengths shows anyway.
 _SHOWN = {"model.name", "model.hidden_size", "training.steps", "training.epochs", "training.seed"}
 
 
 def flat(run: Run) -> dict[str, Any]:
-    """Return all settings that matter, by ``section.key``."""
-    found = {f"{section}.{key}": value for section in run.config for key, value in run.section(section).items()}
-    return {place: value for place, value in found.items() if place not in _BESIDE_THE_POINT}
+    """Return all settings that matter, by ``section.key``: not where things are and how a run is watched."""
+    settings = settings_without({Effect.PLACE, Effect.LOG}, {section: run.section(section) for section in run.config})
+    return {f"{section}.{key}": value for section, values in settings.items() for key, value in values.items()}
 
 
 def differing(groups: Sequence[Group]) -> list[str]:

@@ -90,6 +90,17 @@ class RunFolder:
                 flags="wait for it, or choose another --out",
             ) from error
 
+    def is_held(self) -> bool:
+        """Whether another process trains in the folder now."""
+        if fcntl is None or not (self.path / ".lock").is_file():
+            return False
+        with (self.path / ".lock").open("r+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                return True
+        return False
+
     def set_aside(self) -> Path:
         """Rename the folder to NAME-old, NAME-old-2, ..., so that another run can take its place; return the new name.
 

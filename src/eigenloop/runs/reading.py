@@ -30,8 +30,8 @@ def read_config(folder: Path) -> Sections:
     if not path.is_file():
         raise RunError(f"{folder} is not the folder of a run, it holds no {CONFIG}", _instead(folder))
     try:
-        found = {name: {} if section is None else section for name, section in read_settings(path).items()}
-        sections = TypeAdapter(Sections).validate_python(found)
+        written = {name: {} if section is None else section for name, section in read_settings(path).items()}
+        sections = TypeAdapter(Sections).validate_python(written)
         if not sections:
             raise ValueError("it holds no sections")
         yaml.safe_dump(sections)  # what is nested too deeply to be written cannot be shown either
@@ -44,16 +44,16 @@ def read_metrics(folder: Path) -> list[MetricLine]:
     """Read what was measured, in the order of the file; no file is no lines."""
     path = folder / METRICS
     rows = [row for row in enumerate((_content(path) or b"").split(b"\n"), 1) if row[1].strip()]
-    found = []
+    lines = []
     for number, row in rows:
         try:
-            found.append(MetricLine.of(json.loads(row.decode("utf-8"))))
+            lines.append(MetricLine.of(json.loads(row.decode("utf-8"))))
         except (ValueError, RecursionError) as error:
             if number == rows[-1][0]:
                 break  # cut by a kill in the middle of a write
             fix = f"delete line {number} or restore the file; only its last line may be cut"
             raise _damaged(path, error, fix, f"line {number}: ") from error
-    return found
+    return lines
 
 
 def read_summary(folder: Path) -> Summary | None:

@@ -54,18 +54,18 @@ class Run:
 
     def missing(self) -> list[str]:
         """Say in sentences what the folder does not hold yet."""
-        found = []
+        sentences = []
         if self.summary is None:
-            found.append(f"No {SUMMARY}: the run has not finished, or it was killed.")
+            sentences.append(f"No {SUMMARY}: the run has not finished, or it was killed.")
         if not any(self.lines.values()):
-            found.append(f"No lines in {METRICS}: nothing has been measured yet.")
+            sentences.append(f"No lines in {METRICS}: nothing has been measured yet.")
         elif not (self.lines["valid"] or self.lines["test"]):
-            found.append("No evaluation yet: only training values are known.")
+            sentences.append("No evaluation yet: only training values are known.")
         if not self.spectra:
-            found.append(f"No {SPECTRA}: its eigenvalues were not recorded.")
+            sentences.append(f"No {SPECTRA}: its eigenvalues were not recorded.")
         elif not any(spectrum.after for spectrum in self.spectra):
-            found.append("No eigenvalues after training: only those of the start are known.")
-        return found
+            sentences.append("No eigenvalues after training: only those of the start are known.")
+        return sentences
 
 
 def read(folder: Path) -> Run:
@@ -90,11 +90,11 @@ def read_all(folders: Sequence[Path]) -> list[Run]:
 
 
 def _by_kind(lines: Sequence[MetricLine]) -> dict[str, tuple[MetricLine, ...]]:
-    found: dict[str, list[MetricLine]] = {kind: [] for kind in KINDS}
+    by_kind: dict[str, list[MetricLine]] = {kind: [] for kind in KINDS}
     for line in lines:
-        same = found.setdefault(line.kind, [])
+        same = by_kind.setdefault(line.kind, [])
         # Steps that a run repeats after it was set back by hand: what it measured last is what counts.
         while same and same[-1].step >= line.step:
             same.pop()
         same.append(line)
-    return {kind: tuple(same) for kind, same in found.items()}
+    return {kind: tuple(same) for kind, same in by_kind.items()}

@@ -26,22 +26,22 @@ def read_settings(path: Path) -> dict[str, Any]:
         RunError: it is from the folder of a newer version.
     """
     try:
-        found = yaml_text.load(path.read_text(encoding="utf-8"))
+        settings = yaml_text.load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
     # ValueError and RecursionError: impossible dates, endless integers and brackets nested thousands deep.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
-    if found is None:
+    if settings is None:
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(settings, dict):
         raise ConfigError(
-            f"{path} holds a {type(found).__name__}: it should be a mapping with sections such as task and model"
+            f"{path} holds a {type(settings).__name__}: it should be a mapping with sections such as task and model"
         )
-    version = found.pop("version", 0)
+    version = settings.pop("version", 0)
     if not isinstance(version, int) or version > VERSION:
         raise RunError(
             f"{path} is of a run folder of version {version}, and this eigenloop reads up to version {VERSION}",
             "update eigenloop",
         )
-    return found
+    return settings

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from eigenloop.errors import ConfigError, DivergedError, RunError
 from eigenloop.runs import read_settings
-from eigenloop.training.answers import outcome, predict
-from eigenloop.training.config import Config, make_config
+from eigenloop.training.answers import outcome, predict, run_outcome
 from eigenloop.training.evaluation import evaluate
 from eigenloop.training.runs import load_run, resume, train
+from eigenloop.training.settings.config import Config, make_config
 
 __all__ = [
     "Config",
@@ -21,5 +21,6 @@ __all__ = [
     "predict",
     "read_settings",
     "resume",
+    "run_outcome",
     "train",
 ]

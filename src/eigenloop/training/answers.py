@@ -48,6 +48,23 @@ def outcome(net: Model, task: Sequences, split: str, batch_size: int = _BATCH) -
     return _Answering(net, task, task.sequences, batch_size).measured(task.pieces[split])
 
 
+def run_outcome(
+    run: Path | str,
+    split: str = "test",
+    *,
+    which: str | int = "best",
+    data: Path | None = None,
+    batch_size: int = _BATCH,
+    device: str | None = None,
+) -> Outcome:
+    """Return the answers of the network of a run to a part of its data; `data` is where the file is now."""
+    net, config, _ = load_run(run, which, data=data, device=device)
+    task = own_task(config.task, run)
+    if split != "train" and split not in task.splits:
+        raise ConfigError(f"{run} has no part {split!r}: choose {' or '.join(('train', *task.splits))}")
+    return outcome(net, task, split, batch_size)
+
+
 def own_task(task: object, run: Path | str) -> Sequences:
     """Return the task if it is one of own sequences."""
     if not isinstance(task, Sequences):

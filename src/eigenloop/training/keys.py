@@ -1,145 +1,16 @@
-"""The names of settings: which there are for a task, a model and an optimizer, and the nearest to a misspelt one."""
+"""The former place of `eigenloop.training.settings.keys`."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import warnings
 from typing import Any
 
-import yaml
-
-from eigenloop import models, registry
-from eigenloop.errors import ConfigError, unknown_name
-from eigenloop.recipes import RECIPES
-from eigenloop.runs import yaml_text
-from eigenloop.tasks import TASKS, Task
-from eigenloop.training.optimizers import OPTIMIZERS
-from eigenloop.training.published import SECTIONS, published_settings
-from eigenloop.training.sections import NetworkSection, ScheduleSection, TrainingSection
-
-#: Decided by the task, the trainer or the seed; or no plain value.
-_NOT_SETTABLE = ("generator", "batch_first", "dtype", "device", "bidirectional", "orthogonal")
+from eigenloop.training.settings import keys
 
 
-def set_value(settings: dict[str, Any], assignment: str) -> None:
-    """Put ``section.key=value`` into settings; the section may be left out where only one has the key.
-
-    >>> settings = {"task": {"name": "copying"}, "model": {"name": "scornn"}}
-    >>> set_value(settings, "negative=20"); set_value(settings, "training.clip_norm=1")
-    >>> settings["model"], settings["training"]
-    ({'name': 'scornn', 'negative': 20}, {'clip_norm': 1})
-    """
-    key, equals, text = assignment.partition("=")
-    if not equals or not key.strip():
-        raise ConfigError(f"{assignment!r} sets nothing: write key=value, for example training.clip_norm=1")
-    try:
-        value = yaml_text.load(text)
-    except (yaml.YAMLError, ValueError) as error:
-        raise ConfigError(f"the value of {assignment!r} is not YAML: {' '.join(str(error).split())[:200]}") from error
-    section, name = _place(settings, key.strip())
-    settings[section] = {**(settings.get(section) or {}), name: value}
-
-
-def known_keys(settings: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the keys of every section, as far as task, model and optimizer are known."""
-    given = checked_sections(settings)
-    task, model = chosen_names(given)
-    named = given["optimizer"].get("name") or published_settings(task, model, given)["optimizer"].get("name", "adam")
-    if named not in OPTIMIZERS:
-        raise registry.OPTIMIZERS.unknown(named)
-    return {
-        "task": ["name", *task_options(TASKS[task])],
-        "model": [*NetworkSection.model_fields, *layer_options(model)],
-        "optimizer": ["name", "lr", "recurrent_lr", *OPTIMIZERS[named][1]],
-        "schedule": list(ScheduleSection.model_fields),
-        "training": list(TrainingSection.model_fields),
-    }
-
-
-def _place(settings: Mapping[str, Any], key: str) -> tuple[str, str]:
-    known = known_keys(settings)
-    section, dot, name = key.partition(".")
-    if dot:
-        if section not in known:
-            raise unknown_name("section", section, SECTIONS, f"The sections are {', '.join(SECTIONS)}")
-        return section, name
-    holders = [section for section, keys in known.items() if key in keys]
-    if len(holders) == 1:
-        return holders[0], key
-    if holders:
-        choices = " or ".join(f"{section}.{key}" for section in holders)
-        raise ConfigError(f"{key!r} is a setting of several sections: write {choices}")
-    _refuse_decided(key)
-    every = [name for keys in known.values() for name in keys]
-    listed = "; ".join(f"{section}: {', '.join(keys)}" for section, keys in known.items())
-    raise unknown_name("setting", key, every, f"The settings are, by section, {listed}")
-
-
-def checked_sections(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return all sections as mappings; refuse other names and other kinds."""
-    for section, values in settings.items():
-        if section not in SECTIONS:
-            raise unknown_name("section", section, SECTIONS, f"The sections are {', '.join(SECTIONS)}")
-        if values is not None and not isinstance(values, Mapping):
-            raise ConfigError(f"section {section} is a mapping of settings, got {values!r}")
-    return {section: {str(k): v for k, v in (settings.get(section) or {}).items()} for section in SECTIONS}
-
-
-def chosen_names(given: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """Return the names of task and model, which must be known."""
-    task, model = given["task"].get("name"), given["model"].get("name")
-    if task is None:
-        raise ConfigError(f"no task is named: choose one of {', '.join(TASKS)}")
-    if not isinstance(task, str) or task not in TASKS:
-        raise registry.TASKS.unknown(task)
-    if model is None:
-        names = ", ".join(models.NAMES)
-        raise ConfigError(
-            "no model is named", f"set model.name, one of {names}", flags=f"choose --model, one of {names}"
-        )
-    if not isinstance(model, str) or model not in models.NAMES:
-        raise registry.MODELS.unknown(model)
-    return task, model
-
-
-def refuse_unknown(section: str, given: Mapping[str, Any], known: Iterable[str], of: str) -> None:
-    """Refuse a key that is not known; name what has it, or else the nearest."""
-    known = list(known)
-    for key in given:
-        if key not in known:
-            _refuse_decided(key)
-            settings = f"The settings of {of} are {', '.join(known)}"
-            if holders := _holders(section, key):
-                raise ConfigError(f"{of} has no setting {section}.{key}, which is one of {holders}. {settings}")
-            raise unknown_name("setting", f"{section}.{key}", [f"{section}.{name}" for name in known], settings)
-
-
-def _refuse_decided(key: str) -> None:
-    if key in _NOT_SETTABLE:
-        raise ConfigError(
-            f"{key!r} cannot be set in a configuration: it follows from the model, the task or the seed. To choose it, "
-            "build the layer in Python"
-        )
-
-
-def _holders(section: str, key: str) -> str:
-    """Return the tasks, models or optimizers that have a setting, as words; empty where none has."""
-    options: dict[str, Callable[[], dict[str, Iterable[str]]]] = {
-        "task": lambda: {name: task_options(task) for name, task in TASKS.working()},
-        "model": lambda: {name: layer_options(name) for name, _ in RECIPES.working()},
-        "optimizer": lambda: {name: settable for name, (_, settable) in OPTIMIZERS.working()},
-    }
-    found = [name for name, keys in options.get(section, dict)().items() if key in keys]
-    return f"{section} {', '.join(found)}" if found else ""
-
-
-def task_options(task: type[Task]) -> list[str]:
-    """Return the options of a task."""
-    return [field.name for field in dataclasses.fields(task)]  # type: ignore[arg-type]
-
-
-def layer_options(model: str) -> list[str]:
-    """Return the options of a model that a configuration may set."""
-    recipe, layer = RECIPES[model]
-    found = [*models._options_of(recipe), *models._options_of(layer)]
-    return [option for option in dict.fromkeys(found) if option not in _NOT_SETTABLE]
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):  # Python's own questions about a module
+        raise AttributeError(name)
+    message = "eigenloop.training.keys is eigenloop.training.settings.keys now"
+    warnings.warn(message, FutureWarning, stacklevel=2)
+    return getattr(keys, name)

@@ -13,9 +13,9 @@ from eigenloop.matrices import Matrix
 from eigenloop.optim.projected import ProjectedOptimizer
 from eigenloop.readout import Model
 from eigenloop.tasks import Task
-from eigenloop.training.config import Config
 from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.optimizers import OPTIMIZERS
+from eigenloop.training.settings.config import Config
 
 
 def build_network(config: Config) -> Model:

@@ -10,9 +10,9 @@ from torch import nn
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices import Matrix
 from eigenloop.numerics import versions
-from eigenloop.training.config import Config
 from eigenloop.training.network import build_layer
 from eigenloop.training.optimizers import make_optimizer
+from eigenloop.training.settings.config import Config
 
 
 def numerics_in(net: nn.Module, optimizer: torch.optim.Optimizer) -> dict[str, int]:

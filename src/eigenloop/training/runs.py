@@ -14,29 +14,21 @@ import torch
 from eigenloop.errors import ConfigError, RunError
 from eigenloop.readout import Model
 from eigenloop.runs import RunFolder, checkpoints, read_config, read_summary
+from eigenloop.runs.effects import Effect, effect
 from eigenloop.training import checkpoint
-from eigenloop.training.config import Config, make_config, with_data, with_data_dir
-from eigenloop.training.keys import checked_sections, known_keys, refuse_unknown
 from eigenloop.training.network import build_network
 from eigenloop.training.processes import Processes, joined
 from eigenloop.training.reporter import Reporter, Silent
+from eigenloop.training.settings.config import Config, make_config, with_data, with_data_dir
+from eigenloop.training.settings.keys import checked_sections, known_keys, refuse_unknown
+from eigenloop.training.settings.merging import merged
 from eigenloop.training.trainer import Trainer
 
-#: Settings that may change when a run goes on: how long it lasts and how it is watched, not what it computes.
-_MAY_CHANGE = (
-    "task.data_dir",
-    "task.data",
-    "task.test_data",
-    "training.steps",
-    "training.epochs",
-    "training.max_seconds",
-    "training.until",
-    "training.patience",
-    "training.log_every",
-    "training.checkpoint_seconds",
-    "training.tensorboard",
-    "training.device",
-)
+#: Settings with these effects may change when a run goes on: how long it lasts and how it is watched, not what it
+#: computes.
+_MAY_CHANGE = frozenset({Effect.LENGTH, Effect.LOG, Effect.PLACE})
+#: The files of own sequences may move: their contents are known by hashes.
+_MAY_MOVE = ("task.data", "task.test_data")
 #: What may change too where the training reached NaN: a departure from the run as it was planned, and the only way on.
 _AFTER_DIVERGENCE = ("optimizer.lr", "optimizer.recurrent_lr", "training.clip_norm", "training.clip_value")
 
@@ -81,7 +73,7 @@ def resume(
         )
     summary = read_summary(folder.path)
     after = _AFTER_DIVERGENCE if summary is not None and summary.status == "diverged" else ()
-    config = changed(stored_config(folder.path), changes or {}, _MAY_CHANGE + after)
+    config = changed(stored_config(folder.path), changes or {}, _MAY_MOVE + after)
     for sentence in config.task.changed_files():
         raise RunError(
             f"{sentence}, and a training goes on with the data that it began with: restore the file",
@@ -121,31 +113,32 @@ def _free_folder(config: Config) -> Path:
     return next(path for path in (Path("runs") / name for name in numbered) if not path.exists())
 
 
-def changed(config: Config, changes: Mapping[str, Any], may_change: Collection[str]) -> Config:
-    """Return a stored configuration with other settings; refuse those that would make it another run."""
-    wanted = config.as_dict()
-    known = known_keys(wanted)
-    for section, values in checked_sections(changes).items():
+def changed(config: Config, changes: Mapping[str, Any], besides: Collection[str] = ()) -> Config:
+    """Return a stored configuration with other settings; refuse those that would make it another run.
+
+    Args:
+        config: as it is stored.
+        changes: by section.
+        besides: further settings, ``section.key``, that may change here.
+    """
+    stored = config.as_dict()
+    known = known_keys(stored)
+    given = checked_sections(changes)
+    for section, values in given.items():
         refuse_unknown(section, values, known[section], f"this run's section {section}")
         for key, value in values.items():
-            before = wanted[section].get(key)
-            if before == value:
-                continue
-            if f"{section}.{key}" not in may_change:
+            place, before = f"{section}.{key}", stored[section].get(key)
+            if before != value and effect(place) not in _MAY_CHANGE and place not in besides:
                 raise ConfigError(
-                    f"{section}.{key} is {before!r} in this run and cannot become {value!r} when it goes on: leave it "
-                    "out, or start another run"
+                    f"{place} is {before!r} in this run and cannot become {value!r} when it goes on: leave it out, or "
+                    "start another run"
                 )
-            wanted[section][key] = value
-            other = {"steps": "epochs", "epochs": "steps"}.get(key)
-            if other:
-                wanted[section][other] = None
-    return make_config(wanted)
+    return make_config(merged(stored, given), papers=False)
 
 
 def stored_config(folder: Path) -> Config:
     """Return the configuration of the run in a folder."""
-    return make_config(read_config(folder))
+    return make_config(read_config(folder), papers=False)
 
 
 def load_run(

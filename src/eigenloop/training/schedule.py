@@ -6,7 +6,7 @@ from typing import Any
 
 from torch.optim import Optimizer
 
-from eigenloop.training.sections import ScheduleSection
+from eigenloop.training.settings.sections import ScheduleSection
 
 
 class Schedule:

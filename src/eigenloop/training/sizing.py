@@ -1,13 +1,16 @@
-"""The largest network that fits into so many bytes."""
+"""How many units fit into so many bytes, or so many trained parameters."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 from eigenloop.errors import ConfigError
 from eigenloop.quantization import size_report
-from eigenloop.training.config import Config
+from eigenloop.readout import Model
 from eigenloop.training.network import build_network
+from eigenloop.training.settings.config import Config
+from eigenloop.training.summary import count_parameters
 
 #: No network for a device is larger.
 _LARGEST = 4096
@@ -18,24 +21,33 @@ def largest_hidden_size(config: Config, max_bytes: int) -> int:
 
     Counted are U and the dense W in the bits that are set, and all else in float32, as `size_report` does.
     """
+    advice = ("allow more, or fewer bits", "give a larger --max-bytes, or fewer --bits")
+    return _largest(config, max_bytes, lambda net: size_report(net).bytes, "takes {:,} bytes", advice)
+
+
+def hidden_size_of_parameters(config: Config, most: int) -> int:
+    """Return the largest hidden size with which a network has at most so many trained parameters."""
+    return _largest(config, most, count_parameters, "has {:,} parameters", ("allow more", "give a larger --parameters"))
+
+
+def _largest(config: Config, most: int, measure: Callable[[Model], int], wording: str, advice: tuple[str, str]) -> int:
+    """Return the largest hidden size with which a measure that grows with it is at most `most`."""
     config = dataclasses.replace(config, task=config.task.settled())
 
-    def bytes_of(size: int) -> int:
+    def measured(size: int) -> int:
         network = config.network.model_copy(update={"hidden_size": size})
         # Settings that count units go with one size only.
         options = {key: value for key, value in config.options.items() if key not in ("negative", "short")}
-        return size_report(build_network(dataclasses.replace(config, network=network, options=options))).bytes
+        return measure(build_network(dataclasses.replace(config, network=network, options=options)))
 
     low, high = 2, 4
-    if (least := bytes_of(low)) > max_bytes:
+    if (least := measured(low)) > most:
         raise ConfigError(
-            f"a network of {low} units takes {least:,} bytes already, more than {max_bytes:,}",
-            "allow more, or fewer bits",
-            flags="give a larger --max-bytes, or fewer --bits",
+            f"a network of {low} units {wording.format(least)} already, more than {most:,}", advice[0], flags=advice[1]
         )
-    while high < _LARGEST and bytes_of(high) <= max_bytes:
+    while high < _LARGEST and measured(high) <= most:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if bytes_of(middle) <= max_bytes else (low, middle)
+        low, high = (middle, high) if measured(middle) <= most else (low, middle)
     return low

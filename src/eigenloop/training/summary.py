@@ -6,8 +6,8 @@ from torch import nn
 
 from eigenloop.runs import Summary
 from eigenloop.training import machine
-from eigenloop.training.config import Config
 from eigenloop.training.progress import Progress
+from eigenloop.training.settings.config import Config
 
 
 def count_parameters(net: nn.Module) -> int:

@@ -12,23 +12,24 @@ import torch
 from eigenloop.errors import ConfigError, DivergedError
 from eigenloop.matrices.errors import NotFiniteError
 from eigenloop.numerics import revised_since
+from eigenloop.quantization import calibrating
 from eigenloop.runs import RunFolder, Spectra, Summary
 from eigenloop.runs.checkpoints import DamagedError
 from eigenloop.tasks import DataError
 from eigenloop.tasks.tally import Tally
 from eigenloop.training import checkpoint, endings
-from eigenloop.training.config import Config
 from eigenloop.training.evaluation import evaluate
+from eigenloop.training.forward import run
 from eigenloop.training.memory import is_out_of_memory
 from eigenloop.training.network import build_network, take_scalings_
 from eigenloop.training.numerics import numerics_in
 from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.progress import Progress
-from eigenloop.training.published import is_published
 from eigenloop.training.reporter import Beginning, Reporter
 from eigenloop.training.saving import Saver
 from eigenloop.training.schedule import Schedule, scale_rates
+from eigenloop.training.settings.config import Config
 from eigenloop.training.signals import Interruption
 from eigenloop.training.spectra import largest_defect, smallest_ratio, spectra
 from eigenloop.training.summary import count_parameters, describe, summarise
@@ -130,11 +131,21 @@ class Trainer:
             )
 
     def _start(self) -> None:
+        self._calibrate()
         self.progress.numerics = numerics_in(self.net, self.optimizer)
         self.progress.started = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
         if self.processes.first:
             self.folder.write_spectra(Spectra(before=spectra(self.net)))
         self.saver.save(self.progress)
+
+    def _calibrate(self) -> None:
+        """Choose the ranges of rounded states by the first batch, which all processes draw alike."""
+        if self.net.rnn.state_quantizer is None:
+            return
+        weight = self.net.readout.weight
+        batch = self.task.train_batch(0, self.section.batch_size, self.section.seed).to(weight.device, weight.dtype)
+        with calibrating(self.net):
+            run(self.net, self.task, batch)
 
     def _loop(self, interruption: Interruption) -> tuple[str, str]:
         began = time.monotonic() - self.progress.seconds
@@ -241,7 +252,9 @@ class Trainer:
         value, best = found[self.task.metric], self.progress.best
         sign = 1 if self.task.higher_is_better else -1
         improved = best is None or sign * (value - best[self.task.metric]) > 0
-        if improved:
+        # A few cases are soon all right: of networks with the same accuracy the one with the smaller loss is kept.
+        equal = best is not None and value == best[self.task.metric] and found["loss"] < best["loss"]
+        if improved or equal:
             self.progress.best = {"step": self.progress.step, **found}
         if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
             self.progress.misses = 0 if improved else self.progress.misses + 1
@@ -283,12 +296,8 @@ class Trainer:
                 **self._rates(),
             )
         )
-        task, model = self.task.name, self.config.network.name
-        own = task == "sequences"  # whose defaults are ours
-        if self.progress.step == 0 and not own and not is_published(task, model):
-            self.reporter.notice(
-                f"no paper that we follow reports {model} on {task}: what is not set is as the model has it on copying"
-            )
+        if self.progress.step == 0 and self.config.source is not None:
+            self.reporter.notice(self.config.source)
 
     def _finish(self, status: str, reason: str) -> dict[str, Any]:
         if status != "stopped" and self.progress.evaluated != self.progress.step:

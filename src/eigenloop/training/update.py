@@ -18,7 +18,7 @@ from eigenloop.tasks.tally import Tally
 from eigenloop.training.evaluation import tally_of
 from eigenloop.training.forward import run
 from eigenloop.training.processes import Processes
-from eigenloop.training.sections import TrainingSection
+from eigenloop.training.settings.sections import TrainingSection
 from eigenloop.training.states import detached
 
 

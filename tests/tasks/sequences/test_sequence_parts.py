@@ -84,7 +84,8 @@ def test_folds_test_everything_once(draw: st.DataObject) -> None:
     lengths = draw.draw(st.lists(st.integers(40, 50) if few else st.integers(1, 5), min_size=count, max_size=count))
     groups = None if few else draw.draw(st.none() | st.lists(st.integers(0, 9), min_size=count, max_size=count))
     number = draw.draw(st.integers(2, 5))
-    assume(groups is None or len(set(groups)) > number)
+    # Two folds may leave one group alone, too few for training and choosing.
+    assume(groups is None or len(set(groups)) > number > 2)
     data = data_of(lengths, (["a", "b"] * count)[:count], groups)
     found = folds(data, number, valid=draw.draw(SHARES), seed=draw.draw(st.integers(0, 3)))
     tested = [step for parts in found for step in steps(parts["test"])]

@@ -24,6 +24,7 @@ def from_arrays(
     lengths: Any = None,
     groups: Any = None,
     parts: Any = None,
+    weights: Any = None,
     channels: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
     layout: Layout | None = None,
@@ -40,6 +41,7 @@ def from_arrays(
         lengths: valid steps of each case, where X is padded.
         groups: whom each case comes from.
         parts: ``train``, ``valid`` or ``test`` for each case.
+        weights: what each case counts in the loss.
         channels: names of the channels.
         classes: names of the classes.
         layout: the axes of X, if they are not what they look like.
@@ -79,6 +81,7 @@ def from_arrays(
         per_step=at_steps,
         groups=groups,
         parts=parts,
+        weights=weights,
         classes=classes,
         notes=notes,
     )

@@ -60,6 +60,7 @@ def batch(
         torch.from_numpy(targets.astype(np.int64 if kind.endswith("class") else np.float32)),
         per_step=per_step,
         lengths=_differing(lengths),
+        weights=None if data.weights is None else torch.from_numpy(data.weights[pieces.case].astype(np.float32)),
     )
 
 

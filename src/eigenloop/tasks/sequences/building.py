@@ -17,6 +17,8 @@ from eigenloop.tasks.sequences.scanning import statistics
 
 #: Spellings of the parts.
 _SPELLINGS = {"training": "train", "validation": "valid", "val": "valid", "dev": "valid", "testing": "test"}
+#: A case that counts more than this would leave nothing of the others in 32-bit floats.
+_LARGEST_WEIGHT = 1e6
 #: Names listed in a note.
 _LISTED = 5
 
@@ -33,6 +35,7 @@ def built(
     per_step: bool = False,
     groups: Sequence[Any] | NDArray[Any] | None = None,
     parts: Sequence[Any] | NDArray[Any] | None = None,
+    weights: Sequence[Any] | NDArray[Any] | None = None,
     times: NDArray[np.float64] | None = None,
     lines: NDArray[np.uint32] | None = None,
     case_names: Sequence[str] | None = None,
@@ -65,6 +68,7 @@ def built(
         groups=group_numbers,
         group_names=group_names,
         parts=_parts(path, parts, len(lengths)),
+        weights=_weights(path, weights, len(lengths)),
         times=times,
         lines=lines,
         case_names=None if case_names is None else tuple(case_names),
@@ -127,6 +131,21 @@ def _parts(path: Path, parts: Any, cases: int) -> NDArray[np.int64] | None:
         if text not in known:
             raise DataError(path, f"the part of case number {case} is {text[:40]!r}: it is train, valid or test")
     return np.array([PARTS.index(known[text]) for text in texts], np.int64)
+
+
+def _weights(path: Path, weights: Any, cases: int) -> NDArray[np.float64] | None:
+    if weights is None:
+        return None
+    try:
+        found = np.array([float(weight) for weight in _listed(path, "weights", weights, cases)])
+    except (TypeError, ValueError) as error:
+        raise DataError(path, f"the weight of a case is a number: {str(error)[:80]}") from error
+    if len(wrong := np.flatnonzero(~((found >= 0) & (found <= _LARGEST_WEIGHT)))):
+        case = int(wrong[0])
+        raise DataError(path, f"the weight of case number {case} is {found[case]:g}: it is 0 or more, and finite")
+    if not found.any():
+        raise DataError(path, "all weights of cases are 0, so nothing would be learnt: give some more")
+    return found
 
 
 def _listed(path: Path, what: str, given: Any, cases: int) -> list[Any]:

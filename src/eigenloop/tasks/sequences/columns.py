@@ -37,6 +37,7 @@ class Roles:
     label: tuple[str, ...]
     group: str | None
     part: str | None
+    weight: str | None
     channels: tuple[str, ...]
 
 
@@ -55,7 +56,16 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     ('ax', 'ay')
     """
     check_names(path, names)
-    named = [given.case, given.time, *given.label, given.group, given.part, *given.channels, *given.ignore]
+    named = [
+        given.case,
+        given.time,
+        *given.label,
+        given.group,
+        given.part,
+        given.weight,
+        *given.channels,
+        *given.ignore,
+    ]
     for name in filter(None, named):
         if name not in names:
             raise DataError(path, f"there is no column {name!r}: the columns are {', '.join(names)[:300]}")
@@ -71,7 +81,9 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
     channels = given.channels or tuple(free)
     if not channels:
         raise DataError(path, f"no column is left for the channels: the columns are {', '.join(names)[:300]}")
-    return Roles(case or group, time, label, group, part, channels)  # without cases, a recording for each person
+    return Roles(
+        case or group, time, label, group, part, given.weight, channels
+    )  # without cases, a recording for each person
 
 
 def check_names(path: Path, names: Sequence[str]) -> None:
@@ -144,6 +156,8 @@ def _no_number(path: Path, column: Any, name: str, row: Callable[[int], str]) ->
     number, text = next(((n, text) for n, text in entries if text and not _NUMBER.fullmatch(text)), (0, "text"))
     return DataError(
         path,
-        f"{text[:40]!r} in {row(number)}, column {name} is no number: mend it, leave it empty if it is missing, or "
-        "name the column's role or leave it out with ignore",
+        f"{text[:40]!r} in {row(number)}, column {name} is no number",
+        "mend it, leave it empty if it is missing, or name the column's role or leave it out with ignore",
+        f"mend it, leave it empty if it is missing, or say what the column is (--case {name}, --label {name}, "
+        f"--group {name}, --time {name}) or leave it out (--ignore {name})",
     )

@@ -34,7 +34,7 @@ def read(path: Path, options: Options) -> SequenceData:
     data = bounded.content(path, options.max_bytes)
     head = header(path, data)
     found = roles(path, head.names, options.columns)
-    kept = {name for name in (found.case, found.group, found.part) if name is not None}
+    kept = {name for name in (found.case, found.group, found.part, found.weight) if name is not None}
     wanted = [*found.channels, *found.label, *kept, *([found.time] if found.time is not None else [])]
     frame = table(path, data, head, wanted=list(dict.fromkeys(wanted)), text=kept)
     lines = _line_numbers(data, frame.num_rows)

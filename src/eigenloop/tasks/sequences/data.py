@@ -59,6 +59,7 @@ class SequenceData:
         per_step: there is a label at every step.
         groups: (cases,) numbers into `group_names`.
         parts: (cases,) numbers into `PARTS` where the file fixes them.
+        weights: (cases,) what each case counts in the loss; None where all count alike.
         times: (rows, steps) seconds or whatever the file counts in; None if it gives none.
         lines: (rows, steps) line numbers in the file, for messages.
         case_names: None if cases are known by their numbers.
@@ -76,6 +77,7 @@ class SequenceData:
     per_step: bool = False
     groups: NDArray[np.int64] | None = None
     parts: NDArray[np.int64] | None = None
+    weights: NDArray[np.float64] | None = None
     times: NDArray[np.float64] | None = None
     lines: NDArray[np.uint32] | None = None
     case_names: tuple[str, ...] | None = None

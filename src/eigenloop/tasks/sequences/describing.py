@@ -42,6 +42,8 @@ def describe(data: SequenceData) -> str:
     ]
     if data.groups is not None:
         lines.append(f"groups: {len(data.group_names):,}")
+    if data.weights is not None:
+        lines.append(f"weights: from {data.weights.min():g} to {data.weights.max():g}")
     if data.parts is not None:
         counts = np.bincount(data.parts, minlength=len(PARTS)).tolist()
         given = [f"{name} {count:,}" for name, count in zip(PARTS, counts, strict=True) if count]

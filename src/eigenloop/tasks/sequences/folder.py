@@ -37,7 +37,7 @@ def read(path: Path, options: Options) -> SequenceData:
     if len({file.suffix == ".wav" for file in chosen}) > 1:
         raise DataError(path, "the folder mixes .csv and .wav cases: use two folders")
     labels = listed.get("label")
-    columns = dataclasses.replace(options.columns, case=None, group=None, part=None)
+    columns = dataclasses.replace(options.columns, case=None, group=None, part=None, weight=None)
     within = dataclasses.replace(options, columns=columns if labels is None else dataclasses.replace(columns, label=()))
     cases = _cases(path, chosen, within, _sounds() if chosen[0].suffix == ".wav" else _table)
     if labels is not None and cases.labels is not None:
@@ -53,6 +53,7 @@ def read(path: Path, options: Options) -> SequenceData:
         labels=labels,
         groups=listed.get("group"),
         parts=listed.get("part"),
+        weights=listed.get("weight"),
         times=cases.times,
         case_names=names,
         where=lambda case: f"case {names[case]} in {LIST}",
@@ -86,6 +87,9 @@ def _listed(file: Path, options: Options) -> dict[str, Any]:
     check_names(file, head.names)
     own = {"case": given.case, "label": next(iter(given.label), None), "group": given.group, "part": given.part}
     chosen = {role: name if name in head.names else usual(role, head.names) for role, name in own.items()}
+    chosen["weight"] = given.weight
+    if given.weight is not None and given.weight not in head.names:
+        raise DataError(file, f"there is no column {given.weight!r}: the columns are {', '.join(head.names)[:300]}")
     chosen["case"] = chosen["case"] or head.names[0]
     frame = csv_file.table(file, data, head, text={name for role, name in chosen.items() if name and role != "label"})
 

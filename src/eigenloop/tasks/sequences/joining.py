@@ -41,6 +41,7 @@ def together(found: Sequence[SequenceData]) -> SequenceData:
         groups=groups,
         group_names=group_names,
         parts=None,
+        weights=_weights(found),
         times=None if any(data.times is None for data in found) else _flat([data.times for data in found]),
         lines=None,
         case_names=_case_names(found),
@@ -121,6 +122,12 @@ def _groups(found: list[SequenceData]) -> tuple[NDArray[np.int64] | None, tuple[
     names = sorted({name for data in found for name in data.group_names})
     numbers = {name: number for number, name in enumerate(names)}
     return np.array([numbers[d.group_names[g]] for d in found if d.groups is not None for g in d.groups]), tuple(names)
+
+
+def _weights(found: list[SequenceData]) -> NDArray[np.float64] | None:
+    if all(data.weights is None for data in found):
+        return None
+    return np.concatenate([np.ones(len(data)) if data.weights is None else data.weights for data in found])
 
 
 def _case_names(found: list[SequenceData]) -> tuple[str, ...] | None:

@@ -21,7 +21,7 @@ from eigenloop.tasks.sequences.options import Options
 #: A header has about a hundred bytes; nobody needs more than these.
 _HEADER = 2**14
 #: What may stand beside X, in files and in archives.
-BESIDE = ("y", "lengths", "groups", "parts", "channels", "classes")
+BESIDE = ("y", "lengths", "groups", "parts", "weights", "channels", "classes")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class Columns:
         label: the class or value; several columns are several values.
         group: whom a case comes from, a person say, who must not be in two parts.
         part: ``train``, ``valid`` or ``test``, where these are fixed.
+        weight: what a case counts in the loss; never guessed, since it may well be a channel.
         channels: what the network sees; if left out, all other columns.
         ignore: columns that are none of these.
     """
@@ -32,6 +33,7 @@ class Columns:
     label: tuple[str, ...] = ()
     group: str | None = None
     part: str | None = None
+    weight: str | None = None
     channels: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 

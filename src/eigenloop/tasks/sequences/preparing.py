@@ -108,8 +108,9 @@ def missing_error(data: SequenceData, place: str, count: int = 1) -> DataError:
     what = "a value is" if count == 1 else f"{count:,} values are"
     return DataError(
         data.origin.path,
-        f"{what} missing, the first at {place}: give missing='previous' to repeat the value before, or missing='mask' "
-        "to add channels that say which are there",
+        f"{what} missing, the first at {place}",
+        "give missing='previous' to repeat the value before, or missing='mask' to add channels that mark them",
+        "give --missing previous to repeat the value before, or --missing mask to add channels that mark them",
     )
 
 

@@ -39,7 +39,7 @@ class SequenceSettings:
         pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time.
         balanced: rare classes count more, so that each counts alike.
         shuffle: draw a new order of the training part for every epoch.
-        case, time, label, group, part, channels, ignore, layout, per_step: how files are read, see `Options`.
+        case, time, label, group, part, weight, channels, ignore, layout, per_step: how files are read, see `Options`.
         audio: ``logmel`` frames or ``samples`` of WAV files; bands of the former.
         classes, outputs, sha256, test_sha256: what the run remembers of its files; set when a run begins.
     """
@@ -69,6 +69,7 @@ class SequenceSettings:
     label: tuple[str, ...] = ()
     group: str | None = None
     part: str | None = None
+    weight: str | None = None
     channels: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     layout: Layout | None = None
@@ -112,6 +113,7 @@ class SequenceSettings:
             label=self.label,
             group=self.group,
             part=self.part,
+            weight=self.weight,
             channels=self.channels,
             ignore=self.ignore,
         )

@@ -54,7 +54,7 @@ class Source:
 
     def unlabelled(self, path: Path) -> SequenceData:
         """Read another file with the same channels, whose labels do not matter."""
-        columns = dataclasses.replace(self.options.columns, label=(), group=None, part=None, ignore=())
+        columns = dataclasses.replace(self.options.columns, label=(), group=None, part=None, weight=None, ignore=())
         source = dataclasses.replace(self, options=dataclasses.replace(self.options, columns=columns))
         data = source._one(path)
         return dataclasses.replace(data, labels=None, per_step=False, class_names=None, parts=None)

@@ -71,6 +71,7 @@ def from_table(
         per_step=at_steps,
         groups=once(roles.group),
         parts=once(roles.part),
+        weights=once(roles.weight),
         times=None if clock is None else clock[None],
         lines=None if lines is None else lines[order][None],
         case_names=names,

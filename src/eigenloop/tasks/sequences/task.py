@@ -80,6 +80,8 @@ class Sequences(SequenceSettings, Task):
     @functools.cached_property
     def _train(self) -> Pieces:
         found = self.windowing.for_training(self.pieces["train"])
+        if (weights := self.sequences.weights) is not None:
+            found = found[weights[found.case] > 0]
         if not len(found):
             assert self.data is not None
             raise DataError(self.data, f"its training part has no piece longer than horizon={self.horizon}: lower it")

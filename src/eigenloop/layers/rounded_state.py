@@ -1,0 +1,115 @@
+"""Layers whose input, state and gates are rounded at every step: their ranges, and the steps that follow from them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import torch
+from torch import Tensor, nn
+
+from eigenloop.quantization import StateQuantizer
+from eigenloop.quantization.layer import QuantizableLayer
+from eigenloop.recurrence import Rounding
+from eigenloop.recurrence.rounding import rounded, unit_step
+
+
+class RoundedState(QuantizableLayer):
+    """A layer that may round its state; what is rounded with a fixed range, gates and tanh, needs nothing kept.
+
+    The ranges are ``input_range``, of the first layer's input, and one for each cell where its state has no bound:
+    ``state_range_l0``, or ``cell_range_l0`` of an LSTM. They are there only where states are rounded: parameters if
+    they are learned, buffers if not.
+    """
+
+    #: Of what an LSTM carries besides its state, which is then in [-1, 1].
+    _RANGE = "state_range"
+
+    @abstractmethod
+    def _cells(self) -> tuple[tuple[int, bool, str], ...]:
+        """Return layer, direction and the ending of its names for each cell."""
+
+    @abstractmethod
+    def _sizes(self, layer: int) -> tuple[int, int]:
+        """Return input and hidden size of a layer."""
+
+    @property
+    @abstractmethod
+    def device(self) -> torch.device:
+        """The device of the weights."""
+
+    @property
+    @abstractmethod
+    def _bounded(self) -> bool:
+        """Whether what a cell carries lies in [-1, 1]."""
+
+    def round_state_(self, quantizer: StateQuantizer | None) -> None:
+        """Round input, state and gates in this way from now on, with the ranges that it starts with; None: not at all.
+
+        Args:
+            quantizer: widths and ranges.
+        """
+        if quantizer is not None and self.state_dtype.is_complex:
+            raise ValueError("state_bits= rounds real states, and this one is complex: leave state_bits out")
+        names = ["input_range"] + [f"{self._RANGE}{cell}" for _, _, cell in self._cells() if not self._bounded]
+        for name in names:
+            if hasattr(self, name):
+                delattr(self, name)
+        self.state_quantizer = quantizer
+        if quantizer is None:
+            return
+        for name in names:
+            start = quantizer.input_range if name == "input_range" else quantizer.state_range
+            value = torch.full((), start, dtype=self.state_dtype, device=self.device)
+            if quantizer.learned:
+                self.register_parameter(name, nn.Parameter(value))
+            else:
+                self.register_buffer(name, value)
+
+    def state_step(self, layer: int = 0, reverse: bool = False) -> Tensor:
+        """Return the step of a rounded state: all of its numbers are whole multiples; of the cell for an LSTM."""
+        for number, direction, cell in self._cells():
+            step = self._carried_step(cell, number)
+            if (number, direction) == (layer, reverse) and step is not None:
+                return step.detach()
+        raise ValueError("this layer does not round its state, or has no such cell")
+
+    def _rounds(self) -> StateQuantizer | None:
+        """Return how states are rounded now: not at all while ranges are chosen."""
+        return self.state_quantizer if self.observed is None else None
+
+    def _carried_step(self, cell: str, layer: int) -> Tensor | None:
+        """Return the step of what a cell carries, () or None where it is not rounded."""
+        quantizer = self._rounds()
+        if quantizer is None:
+            return None
+        if self._bounded:
+            return self._unit_step(quantizer)
+        return quantizer.step(getattr(self, f"{self._RANGE}{cell}"), self._sizes(layer)[1])
+
+    def _unit_step(self, quantizer: StateQuantizer) -> Tensor:
+        return torch.full((), unit_step(quantizer.bits), dtype=self.state_dtype, device=self.device)
+
+    def _rounding(self, step: Tensor | None) -> Rounding | None:
+        """Return how the recurrence rounds, given the step of what a cell carries."""
+        quantizer = self._rounds()
+        return None if quantizer is None or step is None else Rounding(quantizer.bits, step)
+
+    def _rounded_input(self, x: Tensor) -> Tensor:
+        """Round the input of the first layer; those of others are states, and on their grid already."""
+        quantizer = self._rounds()
+        if quantizer is None:
+            return x
+        return rounded(x, quantizer.step(self.input_range, x.shape[-1]), quantizer.bits)  # type: ignore[arg-type]
+
+    def _rounded_start(self, carried: tuple[Tensor, ...], cell: str, layer: int) -> tuple[Tensor, ...]:
+        """Round what a cell begins with."""
+        quantizer, step = self._rounds(), self._carried_step(cell, layer)
+        if quantizer is None or step is None:
+            return carried
+        unit = (self._unit_step(quantizer),) * (len(carried) - 1)  # the state of an LSTM
+        return tuple(rounded(h, s, quantizer.bits) for h, s in zip(carried, (*unit, step), strict=True))
+
+    def _observe(self, name: str, values: Tensor) -> None:
+        """Note what a range is to hold."""
+        if self.observed is not None and (name == "input_range" or not self._bounded):
+            self.observed.setdefault(name, []).append(values)

@@ -1,0 +1,89 @@
+"""How a layer rounds its input, state and gates: widths and ranges. The rounding itself: `recurrence.rounding`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+#: The widths that are offered.
+FEWEST_STATE_BITS, MOST_STATE_BITS = 6, 16
+_LEAST_RANGE = 2.0**-20
+
+
+@dataclass(frozen=True)
+class StateQuantizer:
+    """How a layer rounds what it computes with at every step.
+
+    A range R stands for the step R / 2^(b-1), so that -R is the least number and R less a step the largest. Gates and
+    tanh have theirs; the input of the first layer, a state without a bound and the cell of an LSTM start with the
+    numbers given here, which `quantization.calibrate_` replaces by what data need.
+
+    Attributes:
+        bits: b, 6 to 16.
+        learned: train the ranges with the weights (LSQ, Esser et al. 2020); otherwise they stay as they are.
+        power_of_two: use the next power of two at or above every range, so that a device rescales by shifts.
+        input_range: R of the input at first.
+        state_range: R of the state, or of the cell of an LSTM, at first.
+    """
+
+    bits: int
+    learned: bool = True
+    power_of_two: bool = False
+    input_range: float = 4.0
+    state_range: float = 4.0
+
+    def __post_init__(self) -> None:
+        checked_state_bits(self.bits)
+        for name in ("input_range", "state_range"):
+            value = getattr(self, name)
+            if not (value >= _LEAST_RANGE and math.isfinite(value)):
+                raise ValueError(f"{name} is a positive number of at least {_LEAST_RANGE:.1g}, got {value!r}")
+
+    def step(self, range: Tensor, units: int) -> Tensor:
+        """Return the step for a range; the range's gradient is divided by sqrt(units 2^(b-1)), LSQ's section 2.2."""
+        half = 2 ** (self.bits - 1)
+        found: Tensor = _Step.apply(range, half, self.power_of_two, 1 / math.sqrt(units * half))
+        return found
+
+    def range_for(self, largest: float) -> float:
+        """Return the range whose largest number is at least `largest`."""
+        half = 2 ** (self.bits - 1)
+        return max(largest * half / (half - 1), _LEAST_RANGE)
+
+
+class _Step(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(range: Tensor, half: int, power_of_two: bool, factor: float) -> Tensor:
+        used = range.clamp_min(_LEAST_RANGE)
+        return (used.log2().ceil().exp2() if power_of_two else used) / half
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        _, half, _, factor = inputs
+        ctx.factor = factor / half
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        return gradients[0] * ctx.factor, None, None, None
+
+
+def made_state_quantizer(state_bits: int | StateQuantizer | None) -> StateQuantizer | None:
+    """Return the quantizer that a layer's option describes."""
+    if state_bits is None or isinstance(state_bits, StateQuantizer):
+        return state_bits
+    return StateQuantizer(checked_state_bits(state_bits))
+
+
+def checked_state_bits(bits: int) -> int:
+    """Refuse a width that is not offered."""
+    if isinstance(bits, bool) or not isinstance(bits, int):
+        raise TypeError(f"state_bits is a whole number from {FEWEST_STATE_BITS} to {MOST_STATE_BITS}, got {bits!r}")
+    if not FEWEST_STATE_BITS <= bits <= MOST_STATE_BITS:
+        raise ValueError(f"state_bits is a whole number from {FEWEST_STATE_BITS} to {MOST_STATE_BITS}, got {bits}")
+    return bits

@@ -1,0 +1,163 @@
+"""Rounding to a grid at every step: what a recurrence in few bits does with its states and gates.
+
+    q(v) = s k,  k = clamp(round(v / s), -2^(b-1), 2^(b-1) - 1)
+
+round is to the nearest whole number, halves up, floor(v / s + 1/2): in whole numbers one addition and one shift. v / s
+is computed as v times 1 / s, with 1 / s rounded once. A gate lies in [0, 1] and has the codes 0 .. 2^(b-1) with the
+step 2^-(b-1): it can be 0 and 1, and 1 - u is exact. tanh lies in [-1, 1] and has the same step, so that 1 itself
+becomes 1 - 2^-(b-1).
+
+What a gate is multiplied with, r h or u h + (1 - u) c, lies on a grid 2^(b-1) times as fine, so that halves are common,
+and the roundings of floating point would decide about them. There a quarter of such a fine step is added first: q is
+floor(v / s + 1/2 + 2^-(b+1)), which is the same in exact arithmetic.
+
+Backward, q is the identity where its clamp does nothing and a constant elsewhere (straight through). The step gets the
+gradient of LSQ (Esser et al. 2020, eq. 3): dq/ds = k - v / s where the clamp does nothing, k elsewhere.
+
+Note [The sign of a zero]
+    The simple recurrence keeps nothing but its states and reads f'(z) off them. A small f(z) that is rounded to zero
+    must not pass for the zero of a ReLU that is shut. So +0.0 stands for a small value and -0.0 for one with the
+    derivative of zero itself: for ReLU and modReLU the shut ones, for leaky ReLU those below zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Rounding(NamedTuple):
+    """How a recurrence rounds.
+
+    Attributes:
+        bits: b, the width of states and gates.
+        step: s of what has no fixed range, (): of the state, and of the cell of an LSTM, whose state is in [-1, 1].
+    """
+
+    bits: int
+    step: Tensor
+
+
+def ends(bits: int) -> tuple[int, int]:
+    """Return the least and the largest code.
+
+    >>> ends(8)
+    (-128, 127)
+    """
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def unit_step(bits: int) -> float:
+    """Return the step of what lies in [-1, 1], and of gates.
+
+    >>> unit_step(8)
+    0.0078125
+    """
+    return 2.0 ** (1 - bits)
+
+
+def nearest(v: Tensor) -> Tensor:
+    """Round to the nearest whole number, halves up.
+
+    >>> nearest(torch.tensor([0.5, -0.5, 1.5, 2.4]))
+    tensor([1., 0., 2., 2.])
+    """
+    whole = v.floor()
+    return torch.where(v - whole >= 0.5, whole + 1, whole)  # v + 1/2 would be rounded before floor sees it
+
+
+def scaled(value: Tensor, step: Tensor | float) -> Tensor:
+    """Return v / s, as the kernel computes it too."""
+    return value * (step.reciprocal() if isinstance(step, Tensor) else 1 / step)
+
+
+def gate_margin(bits: int) -> float:
+    """Return what is added to v / s of a product with gates before it is rounded."""
+    return 2.0 ** -(bits + 1)
+
+
+def to_grid(value: Tensor, step: Tensor | float, bits: int, margin: float = 0.0) -> Tensor:
+    """Return q(v)."""
+    return nearest(scaled(value, step) + margin).clamp(*ends(bits)) * step
+
+
+def gate_to_grid(gate: Tensor, bits: int) -> Tensor:
+    """Round a gate to 0 .. 2^(b-1) steps of 2^-(b-1)."""
+    return nearest(scaled(gate, unit_step(bits))) * unit_step(bits)
+
+
+def inside(value: Tensor, step: Tensor | float, bits: int, margin: float = 0.0) -> Tensor:
+    """Tell where the clamp does nothing."""
+    low, high = ends(bits)
+    code = nearest(scaled(value, step) + margin)
+    return (code >= low) & (code <= high)
+
+
+def slope_of_step(value: Tensor, step: Tensor | float, bits: int, margin: float = 0.0) -> Tensor:
+    """Return dq/ds."""
+    v = scaled(value, step)
+    code = nearest(v + margin).clamp(*ends(bits))
+    return torch.where(inside(value, step, bits, margin), code - v, code)
+
+
+Derivative = Callable[[Tensor, float], Tensor]
+
+
+def state_to_grid(value: Tensor, step: Tensor, bits: int, derivative: Derivative, slope: float) -> Tensor:
+    """Return q(f(z)) with f'(z) in the sign of its zeros: Note [The sign of a zero]."""
+    rounded = to_grid(value, step, bits)
+    at_zero, above = (derivative(value.new_tensor(v), slope) for v in (0.0, torch.finfo(value.dtype).tiny))
+    as_zero = (derivative(value, slope) == at_zero) & (at_zero != above)
+    zeros = torch.where(as_zero, value.new_tensor(-0.0), value.new_tensor(0.0))
+    return torch.where(rounded == 0, zeros, rounded)
+
+
+def derivative_of_state(state: Tensor, step: Tensor, bits: int, derivative: Derivative, slope: float) -> Tensor:
+    """Return dq(f(z)) / dz from the state alone; one at an end of the range counts as outside."""
+    low, high = ends(bits)
+    tiny = torch.finfo(state.dtype).tiny
+    shown = torch.where((state == 0) & ~state.signbit(), tiny, state)
+    return derivative(shown, slope) * ((state > low * step) & (state < high * step))
+
+
+def slope_of_state(value: Tensor, state: Tensor, step: Tensor, bits: int) -> Tensor:
+    """Return dq/ds of a state, from f(z) and the state; one at an end of the range counts as outside."""
+    low, high = ends(bits)
+    code = nearest(scaled(state, step))
+    return torch.where((code > low) & (code < high), code - scaled(value, step), code)
+
+
+class _Rounded(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(value: Tensor, step: Tensor, bits: int) -> Tensor:
+        return to_grid(value, step, bits)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        value, step, ctx.bits = inputs
+        ctx.save_for_backward(value, step)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
+        value, step = ctx.saved_tensors
+        to_value = to_step = None
+        if ctx.needs_input_grad[0]:
+            to_value = gradients[0] * inside(value, step, ctx.bits)
+        if ctx.needs_input_grad[1]:
+            to_step = (gradients[0] * slope_of_step(value, step, ctx.bits)).sum()
+        return to_value, to_step, None
+
+
+def rounded(value: Tensor, step: Tensor, bits: int) -> Tensor:
+    """Return q(v), differentiable in v and s; for what a recurrence begins with.
+
+    >>> rounded(torch.tensor([0.3, -0.75, 900.0]), torch.tensor(0.5), 8)
+    tensor([ 0.5000, -0.5000, 63.5000])
+    """
+    found: Tensor = _Rounded.apply(value, step, bits)
+    return found

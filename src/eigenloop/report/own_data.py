@@ -1,0 +1,189 @@
+"""The part of the page about a run on own data: what was read, its size, its mistakes, its hardest cases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from markupsafe import Markup
+
+from eigenloop import charts
+from eigenloop.errors import EigenloopError
+from eigenloop.report import own_drawing as drawing
+from eigenloop.runs import Run
+
+if TYPE_CHECKING:
+    from eigenloop.tasks import Sequences
+    from eigenloop.tasks.sequences import Outcome
+
+#: Cases, channels and outputs that are drawn, and steps of a series.
+_CASES, _CHANNELS, _OUTPUTS, _STEPS = 8, 9, 4, 240
+_PARTS = {"valid": "validation", "test": "test"}
+
+
+@dataclass(frozen=True)
+class Card:
+    """A drawing with its caption; the drawing escapes the names in it."""
+
+    caption: str
+    drawing: Markup
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """What the page says of a run on own data.
+
+    Attributes:
+        read: what was read, in lines.
+        size: in words.
+        part: of the data that the answers are to.
+        measured: how good they are, in words.
+        confusion: as a table; None of values.
+        cards_title: what the cards are.
+        problem: why the network could not be asked.
+    """
+
+    name: str
+    read: tuple[str, ...] = ()
+    size: str = ""
+    part: str = ""
+    measured: str = ""
+    confusion: charts.Matrix | None = None
+    cards_title: str = ""
+    cards: tuple[Card, ...] = ()
+    problem: str | None = None
+
+
+def own_data(run: Run, name: str) -> OwnData | None:
+    """Let the best network of a run on own data answer the test part; None for runs of other tasks."""
+    if run.section("task").get("name") != "sequences":
+        return None
+    # Only here: a page of other runs does not wait for torch.
+    from eigenloop.quantization import size_report
+    from eigenloop.tasks import Sequences
+    from eigenloop.training import load_run, outcome
+
+    try:
+        net, config, _ = load_run(run.folder, device="cpu")
+        task = config.task
+        assert isinstance(task, Sequences)
+        name = f"{task.source.data.name}: {name}"
+        size, read = size_report(net), [*task.introduction(), *task.changed_files()]
+        words = f"{size.bytes:,} bytes on a device" + (
+            f", {size.float_bytes:,} in float32" if size.bytes != size.float_bytes else ""
+        )
+        if not task.splits:
+            return OwnData(name, tuple(read), words, problem="No part was held out, so nothing is measured.")
+        part = task.splits[-1]
+        found = outcome(net, task, part)
+    except EigenloopError as error:
+        return OwnData(name, problem=f"The network could not be asked: {error}")
+    measures = found.measures()
+    title, cards = _cards(found, task)
+    table = None
+    if "confusion" in measures:
+        table = charts.matrix(measures["confusion"], found.names, title="Confusion matrix")
+    return OwnData(name, tuple(read), words, _PARTS[part], _measured(measures), table, title, tuple(cards))
+
+
+def _measured(measures: dict[str, Any]) -> str:
+    if "accuracy" in measures:
+        return (
+            f"Accuracy {measures['accuracy']:.4f}, balanced accuracy {measures['balanced_accuracy']:.4f}, F1 "
+            f"{measures['f1']:.4f}, of {measures['count']:,}; the most frequent class: "
+            f"{measures['guess']['accuracy']:.4f}."
+        )
+    guess = "if every value stayed as it is" if "skill" in measures else "if it were always the training mean"
+    return (
+        f"RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, of {measures['count']:,}; {guess}: RMSE "
+        f"{measures['guess']['rmse']:.5g}."
+    )
+
+
+def _cards(found: Outcome, task: Sequences) -> tuple[str, list[Card]]:
+    if found.kind == "forecast":
+        return "Forecasts of the last steps; each begins at its dot", _forecasts(found, task)
+    if not found.kind.endswith("class"):
+        return "Predicted against true values", _values(found)
+    return _hardest(found, task)
+
+
+def _hardest(found: Outcome, task: Sequences) -> tuple[str, list[Card]]:
+    """Draw the cases that were wrong with the largest confidence; of steps, those with most wrong ones."""
+    assert found.truth is not None
+    wrong = found.classes != found.truth
+    cases = np.unique(found.case)
+    if found.kind == "step-class":
+        share = np.array([wrong[found.case == case].mean() for case in cases])
+        chosen = cases[np.argsort(-share, kind="stable")][:_CASES]
+        chosen = chosen[[wrong[found.case == case].any() for case in chosen]]
+        captions = [f"{_case(found, case)}: {wrong[found.case == case].mean():.1%} of its steps" for case in chosen]
+    else:
+        rows = np.flatnonzero(wrong)
+        rows = rows[np.argsort(-found.predicted[rows].max(1), kind="stable")][:_CASES]
+        chosen = found.case[rows]
+        captions = [
+            f"{_case(found, found.case[row])}: {found.names[found.truth[row]]}, taken for "
+            f"{found.names[found.classes[row]]} ({found.predicted[row].max():.2f})"
+            for row in rows
+        ]
+    if not len(chosen):
+        return "No case was wrong", []
+    shown = _channels(task)
+    values = [np.asarray(task.sequences.case(int(case)), np.float64)[:, shown] for case in chosen]
+    low = np.nanmin([np.nanmin(each, axis=0) for each in values], axis=0)
+    high = np.nanmax([np.nanmax(each, axis=0) for each in values], axis=0)
+    cards = []
+    for case, each, caption in zip(chosen, values, captions, strict=True):
+        marked = None
+        if found.kind == "step-class":
+            marked = np.zeros(len(each), bool)
+            marked[found.step[(found.case == case) & wrong]] = True
+        svg = drawing.sequence(each, low, high, described=caption, wrong=marked)
+        cards.append(Card(caption, Markup(svg)))
+    names = ", ".join(task.channel_names[k] for k in shown)
+    more = f" of {len(task.channel_names)}" if len(shown) < len(task.channel_names) else ""
+    what = "cases with most wrong steps, marked below" if found.kind == "step-class" else "wrong with most confidence"
+    return f"Hardest cases: {what}. {len(shown)}{more} channels from top to bottom: {names}", cards
+
+
+def _case(found: Outcome, case: int) -> str:
+    return f"case {found.case_names[case]}"
+
+
+def _channels(task: Sequences) -> Sequence[int]:
+    """Return the channels that are drawn: all, or some at equal distances."""
+    count = len(task.channel_names)
+    return [int(k) for k in np.unique(np.linspace(0, count - 1, min(count, _CHANNELS)).round())]
+
+
+def _values(found: Outcome) -> list[Card]:
+    assert found.truth is not None
+    cards = []
+    for k, name in enumerate(found.names[:_OUTPUTS]):
+        svg = drawing.against(found.truth[:, k].astype(np.float64), found.predicted[:, k], name=name)
+        cards.append(Card(name, Markup(svg)))
+    return cards
+
+
+def _forecasts(found: Outcome, task: Sequences) -> list[Card]:
+    """Draw the end of the first case: forecasts one after another, each of the whole horizon."""
+    if not len(found):
+        return []
+    horizon = found.predicted.shape[1]
+    rows = np.flatnonzero(found.case == found.case[0])
+    rows = rows[np.argsort(found.step[rows])]
+    last = int(found.step[rows[-1]])
+    begin = max(int(found.step[rows[0]]), last - _STEPS + horizon)
+    kept = [row for row in rows if found.step[row] >= begin and (last - found.step[row]) % horizon == 0]
+    series = np.asarray(task.sequences.case(int(found.case[0])), np.float64)[begin : last + horizon + 1]
+    cards = []
+    for k, name in enumerate(found.names[:_OUTPUTS]):
+        ahead = [(int(found.step[row]) - begin, found.predicted[row, :, k]) for row in kept]
+        svg = drawing.forecasts(series[:, k], ahead, name=name)
+        steps = "1 step" if horizon == 1 else f"{horizon} steps"
+        caption = f"channel {name}, {_case(found, int(found.case[0]))}, {steps} ahead"
+        cards.append(Card(caption, Markup(svg)))
+    return cards

@@ -1,0 +1,242 @@
+"""A configuration: task, model, optimizer, schedule and training, complete and checked.
+
+Every setting has a place, ``section.key``. What is not set comes from the papers (`defaults`), then from the defaults
+of the task, the model, the optimizer and the loop, so that a configuration in a file says all there is to say.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from eigenloop import registry
+from eigenloop.errors import ConfigError
+from eigenloop.runs import yaml_text
+from eigenloop.runs.effects import Effect, settings_with
+from eigenloop.tasks import TASKS, Task
+from eigenloop.training import optimizers
+from eigenloop.training.other_matrix import with_another_matrix
+from eigenloop.training.settings.defaults import Defaults, defaults_for
+from eigenloop.training.settings.keys import checked_sections, chosen_names, refuse_unknown
+from eigenloop.training.settings.kinds import (
+    Kinds,
+    layer_defaults,
+    layer_kinds,
+    model_kinds,
+    optimizer_kinds,
+    section_kinds,
+    task_kinds,
+    task_options,
+)
+from eigenloop.training.settings.merging import LENGTHS, merged
+from eigenloop.training.settings.sections import NetworkSection, ScheduleSection, TrainingSection
+from eigenloop.training.settings.values import converted_to
+
+#: What a configuration of any version has that was completed once.
+_ALWAYS_THERE = {
+    "model": ("hidden_size", "embedding_size", "tied"),
+    "optimizer": ("name", "lr", "recurrent_lr"),
+    "schedule": ("name", "factor", "every", "unit"),
+    "training": ("batch_size", "seed", "dtype", "device"),
+}
+#: What of a row and a run is compared in words.
+_COMPARED = (Effect.NUMBERS, Effect.SAMPLE, Effect.LENGTH)
+
+
+@dataclass(frozen=True)
+class Config:
+    """A complete configuration.
+
+    Attributes:
+        task: the task with its options.
+        network: what stands around the recurrent layer.
+        options: of the recurrent layer, for `eigenloop.build`.
+        optimizer: ``name``, ``lr``, ``recurrent_lr`` and the optimizer's own options.
+        schedule: how the rates change.
+        training: the loop.
+        source: where the settings are from that were not given, as words; None where all were.
+    """
+
+    task: Task
+    network: NetworkSection
+    options: Mapping[str, Any]
+    optimizer: Mapping[str, Any]
+    schedule: ScheduleSection
+    training: TrainingSection
+    source: str | None = field(default=None, compare=False)
+
+    def as_dict(self) -> dict[str, dict[str, Any]]:
+        """Return all settings by section, as they stand in ``config.yaml``."""
+        task = {field.name: getattr(self.task, field.name) for field in dataclasses.fields(self.task)}  # type: ignore[arg-type]
+        return {
+            "task": {"name": self.task.name} | {key: _plain_value(value) for key, value in task.items()},
+            "model": self.network.model_dump(mode="json") | dict(self.options),
+            "optimizer": dict(self.optimizer),
+            "schedule": self.schedule.model_dump(mode="json"),
+            "training": self.training.model_dump(mode="json"),
+        }
+
+    def as_yaml(self) -> str:
+        """Return the content of ``config.yaml``."""
+        return yaml_text.dump(self.as_dict())
+
+
+def _plain_value(value: Any) -> Any:
+    """Return an option of a task as a file holds it."""
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
+    """Complete and check settings: a mapping of sections, of which ``task.name`` and ``model.name`` must be there.
+
+    Args:
+        settings: what is given, by section.
+        papers: take what is not given from the papers, as `eigenloop.training.settings.defaults` says; otherwise, and
+            for a configuration that is complete, it is as the task, the model, the optimizer and the loop have it by
+            themselves.
+
+    >>> config = make_config({"task": {"name": "copying", "delay": 200}, "model": {"name": "scornn"}})
+    >>> config.task.delay, config.network.hidden_size, config.optimizer["recurrent_lr"]
+    (200, 190, 0.0001)
+    """
+    given = checked_sections(settings)
+    task, model = chosen_names(given)
+    if not papers or _says_all(given):
+        return _checked(given, given)
+    defaults = defaults_for(task, model, given)
+    config = _checked(merged(defaults.settings, given), given)
+    return dataclasses.replace(config, source=_told(defaults, config))
+
+
+def _says_all(given: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Whether settings are a complete configuration, where an option of the layer that is left out is left out."""
+    return all(key in given[section] for section, keys in _ALWAYS_THERE.items() for key in keys)
+
+
+def _checked(settings: Mapping[str, Mapping[str, Any]], given: Mapping[str, Mapping[str, Any]]) -> Config:
+    """Check settings, of which task and model are known, section by section and together."""
+    network, options = _model(with_another_matrix(settings["model"], given["model"]))
+    schedule = _converted("schedule", section_kinds(ScheduleSection), settings["schedule"], "section schedule")
+    training = _converted("training", section_kinds(TrainingSection), settings["training"], "section training")
+    config = Config(
+        task=_task(settings["task"]),
+        network=network,
+        options=options,
+        optimizer=_optimizer(settings["optimizer"]),
+        schedule=ScheduleSection(**schedule),
+        training=TrainingSection(**training),
+    )
+    _check_together(config)
+    return config
+
+
+def _told(defaults: Defaults, config: Config) -> str | None:
+    """Say where defaults are from, and in what this configuration is other than the row they are from."""
+    if defaults.source is None or defaults.row is None:
+        return defaults.source
+    row, ours = make_config(defaults.row, papers=False).as_dict(), config.as_dict()
+    other = []
+    for section, values in settings_with(_COMPARED, ours).items():
+        for key, value in values.items():
+            there = row[section].get(key, value)
+            if value != there and not (key in LENGTHS and value is None):
+                words = _length(row) if key in LENGTHS else _word(there)
+                other.append(f"{section if key == 'name' else key} {_word(value)} (there {words})")
+    return defaults.source + (f"; other here: {', '.join(other)}" if other else "")
+
+
+def _length(settings: Mapping[str, Mapping[str, Any]]) -> str:
+    found = {length: settings["training"][length] for length in LENGTHS}
+    return ", ".join(f"{value:g} {length}" for length, value in found.items() if value is not None)
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _converted(section: str, kinds: Kinds, values: Mapping[str, Any], of: str) -> dict[str, Any]:
+    """Check the values of a section by the types of its settings, and convert them."""
+    refuse_unknown(section, values, kinds, of)
+    return {key: converted_to(f"{section}.{key}", value, kinds[key]) for key, value in values.items()}
+
+
+def _task(values: Mapping[str, Any]) -> Task:
+    name = values["name"]
+    converted = _converted("task", task_kinds(name), values, f"task {name}")
+    del converted["name"]
+    try:
+        return TASKS[name](**converted)
+    except ValueError as error:
+        raise ConfigError(f"task {name}: {error}") from error
+
+
+def _model(values: Mapping[str, Any]) -> tuple[NetworkSection, dict[str, Any]]:
+    """Return what stands around the layer, and the options for `build`: those that are set or have a default."""
+    name = values["name"]
+    converted = _converted("model", model_kinds(name), values, f"model {name}")
+    chosen = layer_defaults(name) | converted
+    network = NetworkSection(**{key: converted[key] for key in NetworkSection.model_fields if key in converted})
+    return network, {key: chosen[key] for key in layer_kinds(name) if key in chosen}
+
+
+def _optimizer(values: Mapping[str, Any]) -> dict[str, Any]:
+    name = values.get("name", "adam")
+    if not isinstance(name, str) or name not in optimizers.OPTIMIZERS:
+        raise registry.OPTIMIZERS.unknown(name)
+    given = {"name": name, "lr": 1e-3, "recurrent_lr": None} | optimizers.defaults(name) | dict(values)
+    converted = _converted("optimizer", optimizer_kinds(name), given, f"optimizer {name}")
+    if converted["recurrent_lr"] is None:
+        converted["recurrent_lr"] = converted["lr"] / 10
+    return converted
+
+
+def _check_together(config: Config) -> None:
+    task, network, training = config.task, config.network, config.training
+    if network.embedding_size is not None and not task.tokens:
+        raise ConfigError(f"model.embedding_size is for tokens, and {task.name} has none: leave it out")
+    if network.embedding_size is None and (network.tied or network.embedding_dropout):
+        raise ConfigError("model.tied and model.embedding_dropout need an embedding: set model.embedding_size")
+    if (training.steps is None) == (training.epochs is None):
+        raise ConfigError("training.steps and training.epochs exclude each other: set one of them")
+    if "valid" not in task.splits:
+        used = {"training.until": training.until, "training.patience": training.patience}
+        used["schedule.name=plateau"] = True if config.schedule.name == "plateau" else None
+        for setting, value in used.items():
+            if value is not None:
+                raise ConfigError(
+                    f"{setting} looks at the validation part, and {task.name} has none with these options"
+                )
+    counted = task.steps_per_epoch(training.batch_size) if not reads_files(task) else 1
+    if counted is None:
+        if training.epochs is not None:
+            raise ConfigError(
+                f"{task.name} draws fresh data for ever and has no epochs: give training.steps, or task.train_size for "
+                "a set that is seen again"
+            )
+        if config.schedule.name == "factor" and config.schedule.unit == "epoch":
+            raise ConfigError(f"{task.name} draws fresh data and has no epochs: set schedule.unit=step")
+
+
+def with_data_dir(config: Config, data_dir: Path) -> Config:
+    """Return the configuration with another folder of data."""
+    if "data_dir" not in task_options(type(config.task)):
+        raise ConfigError(f"{config.task.name} reads no files", "leave out data_dir", flags="leave out --data-dir")
+    return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
+
+
+def with_data(config: Config, data: Path) -> Config:
+    """Return the configuration with another place of the file of own sequences."""
+    if "data" not in task_options(type(config.task)):
+        raise ConfigError(f"{config.task.name} reads no file of sequences", "leave out data", flags="leave out --data")
+    moved = data.expanduser().absolute()
+    return dataclasses.replace(config, task=dataclasses.replace(config.task, data=moved))  # type: ignore[type-var]
+
+
+def reads_files(task: Task) -> bool:
+    """Whether a task has a folder or a file of data."""
+    return bool({"data_dir", "data"} & set(task_options(type(task))))

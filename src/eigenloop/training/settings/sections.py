@@ -1,0 +1,95 @@
+"""The sections of a configuration whose settings are the same for every task and model."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+#: All sections, in the order of ``config.yaml``.
+SECTIONS = ("task", "model", "optimizer", "schedule", "training")
+
+
+class Section(BaseModel):
+    """Settings that are checked, and that nobody changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
+
+
+class ScheduleSection(Section):
+    """How the learning rates change; both keep their ratio."""
+
+    name: Literal["constant", "factor", "plateau"] = "constant"
+    """"factor" multiplies every so often, "plateau" after evaluations without improvement."""
+    factor: float = Field(0.5, gt=0, le=1)
+    """What the rates are multiplied with."""
+    every: int = Field(1, ge=1)
+    """Of "factor": after so many epochs or steps."""
+    unit: Literal["epoch", "step"] = "epoch"
+    """What `every` counts."""
+    patience: int = Field(0, ge=0)
+    """Of "plateau": evaluations without improvement that are forgiven."""
+
+
+class TrainingSection(Section):
+    """The loop."""
+
+    steps: int | None = Field(None, ge=1)
+    """Updates in all; or give `epochs`."""
+    epochs: float | None = Field(None, gt=0)
+    """Passes over the training data; or give `steps`."""
+    batch_size: int = Field(32, ge=1)
+    """Sequences (or streams) that one update sees, over all processes and parts."""
+    accumulate: int = Field(1, ge=1)
+    """Compute an update in so many parts, to save memory; the result is the same up to rounding."""
+    truncate: int | None = Field(None, ge=1)
+    """Backpropagate through so many steps at most; the state goes on, the gradient does not."""
+    clip_norm: float | None = Field(None, gt=0)
+    """Scale the gradient down to this norm."""
+    clip_value: float | None = Field(None, gt=0)
+    """Clip every entry of the gradient to +- this."""
+    eval_every: int | None = Field(None, ge=1)
+    """Evaluate after so many steps; once an epoch if left out, every 100 steps if there are no epochs."""
+    eval_batch_size: int | None = Field(None, ge=1)
+    """Sequences at once in an evaluation; `batch_size` if left out."""
+    log_every: int = Field(20, ge=1)
+    """Write a line of metrics after so many steps."""
+    checkpoint_seconds: float = Field(60.0, ge=0)
+    """Save after so much time, besides at every evaluation."""
+    patience: int | None = Field(None, ge=1)
+    """Stop after so many evaluations without improvement."""
+    until: float | None = Field(None, gt=0)
+    """Stop once the validation loss is below this fraction of the baseline."""
+    max_seconds: float | None = Field(None, gt=0)
+    """Stop after so much time."""
+    seed: int = Field(0, ge=0, lt=2**63)
+    """Of the network's start, the data and the sampling."""
+    dtype: Literal["float32", "float64"] = "float32"
+    """Precision of the network."""
+    device: str = "cpu"
+    """Where the network lives, as torch names it."""
+    threads: int | None = Field(None, ge=1, le=512)
+    """Threads of one process; torch's own choice if left out."""
+    tensorboard: bool = False
+    """Write a log for TensorBoard too (needs the extra "tensorboard")."""
+
+
+class NetworkSection(Section):
+    """What stands around the recurrent layer; the layer's own options are those of `eigenloop.build`."""
+
+    name: str
+    """A published model, see `eigenloop list models`."""
+    hidden_size: int | Annotated[tuple[int, ...], Field(min_length=1)] = 128
+    """Units, or a list with one entry a layer."""
+    embedding_size: int | None = Field(None, ge=1)
+    """Length of a trained vector for each token; without it tokens are one-hot."""
+    tied: bool = False
+    """Read out with the embedding's vectors."""
+    embedding_dropout: float = Field(0.0, ge=0, lt=1)
+    """Probability with which a token is left out for a whole batch."""
+    input_dropout: float = Field(0.0, ge=0, lt=1)
+    """Probability of dropping a feature of the embedding, the same at all steps."""
+    output_dropout: float = Field(0.0, ge=0, lt=1)
+    """Probability of dropping a feature before the read-out, the same at all steps."""
+    readout_bits: int | None = Field(None, ge=2, le=16)
+    """Width of the read-out's weights; in floating point if left out."""

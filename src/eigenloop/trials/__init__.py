@@ -1,0 +1,10 @@
+"""Models beside each other on a file of one's own: every combination of model and width as ordinary runs."""
+
+from __future__ import annotations
+
+from eigenloop.trials.picture import draw
+from eigenloop.trials.plan import Combination, Plan, Trial, planned
+from eigenloop.trials.running import Watcher, run
+from eigenloop.trials.table import Row, Table, tabulated
+
+__all__ = ["Combination", "Plan", "Row", "Table", "Trial", "Watcher", "draw", "planned", "run", "tabulated"]

@@ -1,0 +1,185 @@
+"""Which runs a comparison consists of: models x widths x folds x seeds, all on the same parts of the same file."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from eigenloop.errors import ConfigError
+from eigenloop.quantization import size_report
+from eigenloop.tasks import Sequences
+from eigenloop.training.network import build_network
+from eigenloop.training.settings.config import Config, make_config
+from eigenloop.training.sizing import hidden_size_of_parameters, largest_hidden_size
+from eigenloop.training.summary import count_parameters
+
+Settings = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Combination:
+    """A model in a width.
+
+    Attributes:
+        bits: of the quantized weights; None for floating point.
+        config: its settings, with the fold and the seed of none of its runs.
+        parameters: numbers that are trained.
+        bytes: what a device holds, see `size_report`.
+    """
+
+    model: str
+    bits: int | None
+    config: Config
+    parameters: int
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        """As in ``ncgru-4bit``; a floating-point network has the name of its model."""
+        return self.model if self.bits is None else f"{self.model}-{self.bits}bit"
+
+    @property
+    def title(self) -> str:
+        """As in ``ncgru, 4 bits``."""
+        return f"{self.model}, {'float' if self.bits is None else f'{self.bits} bits'}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run: a combination on a fold, from a seed."""
+
+    combination: Combination
+    fold: int | None
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        fold = "" if self.fold is None else f"-fold{self.fold}"
+        return f"{self.combination.name}{fold}-seed{self.seed}"
+
+    @property
+    def data(self) -> Path:
+        """The file."""
+        task = self.combination.config.task
+        assert isinstance(task, Sequences)
+        assert task.data is not None
+        return task.data
+
+    def config(self) -> Config:
+        """Return its settings."""
+        config = self.combination.config
+        training = config.training.model_copy(update={"seed": self.seed})
+        if self.fold is None:
+            return dataclasses.replace(config, training=training)
+        assert isinstance(config.task, Sequences)
+        return dataclasses.replace(config, training=training, task=dataclasses.replace(config.task, fold=self.fold))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison.
+
+    Attributes:
+        folds: of cross-validation; None where the parts are those of `fit`.
+        seeds: starts of each combination on each fold.
+    """
+
+    task: Sequences
+    combinations: tuple[Combination, ...]
+    folds: int | None
+    seeds: tuple[int, ...]
+
+    def trials(self) -> Iterator[Trial]:
+        """Yield all runs; a cut comparison has all combinations with the first seeds, rather than a few with all."""
+        for seed in self.seeds:
+            for fold in range(self.folds) if self.folds is not None else (None,):
+                for combination in self.combinations:
+                    yield Trial(combination, fold, seed)
+
+
+def planned(
+    settings: Settings,
+    models: Sequence[str],
+    widths: Sequence[int | None],
+    *,
+    folds: int | None = None,
+    seeds: int = 1,
+    max_bytes: int | None = None,
+    parameters: int | None = None,
+    match_parameters: bool = False,
+) -> Plan:
+    """Plan a comparison of models on a file.
+
+    Args:
+        settings: of a fit, by section: ``task.data`` and whatever else shall differ from what `fit` chooses.
+        models: their names.
+        widths: bits of the weights, None for floating point.
+        folds: cross-validation with so many folds, which leave groups whole.
+        seeds: how many starts, with the seeds ``training.seed``, ``training.seed + 1``, ...
+        max_bytes: each combination has as many units as fit.
+        parameters: each model has as many units as this many trained parameters allow, the same in every width.
+        match_parameters: the same with the parameters that the first model has.
+    """
+    _check(models, widths, settings, sum((max_bytes is not None, parameters is not None, match_parameters)))
+    first = _config(settings, models[0], None, None, folds)
+    task = first.task.settled()
+    assert isinstance(task, Sequences)
+    if folds is None and "valid" not in task.splits:
+        raise ConfigError(
+            "without folds a comparison is decided by the validation part, and there is none", "set folds"
+        )
+    configs = {model: _on(_config(settings, model, None, None, folds), task) for model in models}
+    sizes: dict[str, int] = {}
+    if match_parameters:
+        parameters = count_parameters(build_network(configs[models[0]]))
+    if parameters is not None:
+        sizes = {model: hidden_size_of_parameters(config, parameters) for model, config in configs.items()}
+    combinations = []
+    for model in models:
+        for bits in widths:
+            config = _on(_config(settings, model, bits, sizes.get(model), folds), task)
+            if max_bytes is not None:
+                size = largest_hidden_size(config, max_bytes)
+                config = _on(_config(settings, model, bits, size, folds), task)
+            net = build_network(config)
+            combinations.append(Combination(model, bits, config, count_parameters(net), size_report(net).bytes))
+    start = first.training.seed
+    return Plan(task, tuple(combinations), folds, tuple(range(start, start + seeds)))
+
+
+def _check(models: Sequence[str], widths: Sequence[int | None], settings: Settings, sizes: int) -> None:
+    for what, given in (("model", models), ("width", widths)):
+        if not given:
+            raise ConfigError(f"a comparison needs at least one {what}")
+        if len(set(given)) < len(given):
+            raise ConfigError(f"a comparison has every {what} once, got {', '.join(map(str, given))}")
+    if sizes + (settings.get("model", {}).get("hidden_size") is not None and sizes > 0) > 1:
+        raise ConfigError(
+            "the hidden size is given in more than one way: choose one of max_bytes, parameters, match_parameters and "
+            "model.hidden_size",
+            flags="choose one of --max-bytes, --parameters, --match-parameters and --hidden-size",
+        )
+
+
+def _config(settings: Settings, model: str, bits: int | None, size: int | None, folds: int | None) -> Config:
+    chosen = copy.deepcopy({section: dict(values) for section, values in settings.items()})
+    chosen.setdefault("task", {})["name"] = "sequences"
+    if folds is not None:
+        chosen["task"]["folds"] = folds
+    network = chosen.setdefault("model", {})
+    network["name"] = model
+    if bits is not None:
+        network["bits"] = bits
+    if size is not None:
+        network["hidden_size"] = size
+    return make_config(chosen)
+
+
+def _on(config: Config, task: Sequences) -> Config:
+    """Return the settings on a file that was read, so that it is read once."""
+    return dataclasses.replace(config, task=task)

@@ -1,0 +1,168 @@
+"""Running a comparison: several trainings at once, each resumable; what is finished is skipped."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from eigenloop.errors import DivergedError, EigenloopError, RunError
+from eigenloop.experiments import jobs as processes
+from eigenloop.experiments.plan import config_hash
+from eigenloop.runs import RunFolder, read_summary
+from eigenloop.tasks import Sequences
+from eigenloop.training import Config, resume, train
+from eigenloop.training.runs import stored_config
+from eigenloop.training.signals import Interruption
+from eigenloop.trials.plan import Trial
+
+
+class Watcher(Protocol):
+    """Something that shows how a comparison goes."""
+
+    def skipped(self, trial: Trial) -> None:
+        """A run is done already."""
+
+    def set_aside(self, trial: Trial, folder: Path) -> None:
+        """What stood in a run's folder had other settings or other data, and is now in `folder`."""
+
+    def held(self, trial: Trial) -> None:
+        """Another process trains this run now; it is waited for."""
+
+    def started(self, trial: Trial, resumed: bool) -> None:
+        """A training began, or goes on."""
+
+    def waiting(self, running: Mapping[str, Path]) -> None:
+        """Some time has passed; the folders of what runs now, by name."""
+
+    def finished(self, trial: Trial, folder: Path, problem: str | None) -> None:
+        """A training ended, with what was wrong if something was."""
+
+
+def folder_of(trial: Trial, out: Path) -> Path:
+    """Return the folder of a run."""
+    return out / "runs" / trial.name
+
+
+def run(trials: Sequence[Trial], out: Path, watcher: Watcher, *, jobs: int) -> bool:
+    """Train what is not done yet; return whether everything is done now.
+
+    `jobs` trainings run at a time, each in a process of its own with one thread; with 0 they run in this one, one after
+    another. A folder with the same settings and data goes on from its last checkpoint, one with others is renamed. A
+    training that outlived a killed comparison is waited for. An interruption lets every training save itself first.
+    """
+    waiting = []
+    for trial in trials:
+        if _is_done(trial, out):
+            watcher.skipped(trial)
+        else:
+            waiting.append(trial)
+    if jobs == 0:
+        done = [_here(trial, out, watcher) for trial in waiting]
+        return all(done)
+    return _beside(waiting, out, watcher, jobs)
+
+
+def is_done(folder: Path) -> bool:
+    """Whether a run went to its end; one that reached NaN did too."""
+    summary = read_summary(folder)
+    return summary is not None and summary.status != "stopped"
+
+
+def _beside(waiting: list[Trial], out: Path, watcher: Watcher, jobs: int) -> bool:
+    running: dict[str, tuple[Trial, processes.Job]] = {}
+    told: set[str] = set()
+    good = True
+    try:
+        with Interruption() as interruption:
+            while waiting or running:
+                if interruption.asked:
+                    raise KeyboardInterrupt
+                for trial in list(waiting):
+                    if len(running) >= jobs:
+                        break
+                    if RunFolder(folder_of(trial, out)).is_held():
+                        if trial.name not in told:
+                            watcher.held(trial)
+                            told.add(trial.name)
+                        continue
+                    waiting.remove(trial)
+                    if trial.name in told and _is_done(trial, out):
+                        watcher.skipped(trial)
+                        continue
+                    try:
+                        running[trial.name] = trial, _start(trial, out, watcher)
+                    except RunError as error:
+                        watcher.finished(trial, folder_of(trial, out), str(error))
+                        good = False
+                ended = [name for name, (_, job) in running.items() if job.ended]
+                for name in ended:
+                    trial, job = running.pop(name)
+                    # A diverged training has the status 1, as errors have, and is a result.
+                    done = is_done(job.folder)
+                    watcher.finished(trial, job.folder, None if done else job.last_words())
+                    good = good and done
+                if not ended:
+                    watcher.waiting({name: job.folder for name, (_, job) in running.items()})
+                    time.sleep(0.2)
+    finally:
+        processes.stop(job for _, job in running.values())
+    return good
+
+
+def _start(trial: Trial, out: Path, watcher: Watcher) -> processes.Job:
+    folder, resumed = _place(trial, out, watcher)
+    try:
+        data = ["--data", str(trial.data)] if resumed else []  # the file may have moved
+        job = processes.start(folder, trial.config().as_yaml(), resumed=resumed, arguments=data)
+    except OSError as error:
+        raise RunError(f"{folder.parent} cannot be written: {error.strerror or error}") from error
+    watcher.started(trial, resumed)
+    return job
+
+
+def _here(trial: Trial, out: Path, watcher: Watcher) -> bool:
+    """Train in this process."""
+    folder, problem = folder_of(trial, out), None
+    try:
+        _, resumed = _place(trial, out, watcher)
+        watcher.started(trial, resumed)
+        summary = resume(folder, {"task": {"data": str(trial.data)}}) if resumed else train(trial.config(), folder)
+        if summary["status"] == "stopped":
+            raise KeyboardInterrupt  # it saved itself; those after it are not begun
+    except DivergedError:
+        pass  # a result too
+    except EigenloopError as error:
+        problem = str(error)
+    watcher.finished(trial, folder, problem)
+    return problem is None
+
+
+def _place(trial: Trial, out: Path, watcher: Watcher) -> tuple[Path, bool]:
+    """Return a run's folder, and whether it was begun; one of other settings or data is renamed."""
+    folder = folder_of(trial, out)
+    begun = RunFolder(folder).has_config()
+    if begun and not _same_settings(trial, folder):
+        watcher.set_aside(trial, RunFolder(folder).set_aside())
+        begun = False
+    return folder, begun
+
+
+def _is_done(trial: Trial, out: Path) -> bool:
+    folder = folder_of(trial, out)
+    return _same_settings(trial, folder) and is_done(folder)
+
+
+def _same_settings(trial: Trial, folder: Path) -> bool:
+    try:
+        return config_hash(_without_paths(stored_config(folder))) == config_hash(_without_paths(trial.config()))
+    except EigenloopError:  # nothing there, or nothing that can be read
+        return False
+
+
+def _without_paths(config: Config) -> Config:
+    """Return settings with the hashes of the files only: where they lie changes nothing."""
+    assert isinstance(config.task, Sequences)
+    return dataclasses.replace(config, task=dataclasses.replace(config.task, data=None, test_data=None))
