@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from eigenloop.deploy.report import IntegerReport, report_of
 from eigenloop.deploy.table import Table
 from eigenloop.deploy.watching import Watch
 from eigenloop.quantization.size import Part
+
+if TYPE_CHECKING:
+    from eigenloop.deploy.c.compiled import CompiledNetwork
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +93,12 @@ class IntegerNetwork:
     def report(self) -> IntegerReport:
         """Return ranges, saturation on the calibration data, bytes, multiplications a step and worst-case sums."""
         return report_of(self)
+
+    def compiled(self) -> CompiledNetwork:
+        """Return the same network in compiled C, which needs a C compiler; see `deploy.c.compiled`."""
+        from eigenloop.deploy.c.compiled import CompiledNetwork  # it needs this module
+
+        return CompiledNetwork(self)
 
     def error_bound(self, steps: int) -> float | None:
         """Bound the distance of every output from that of the k-bit network after some steps; see `deploy.errors`."""

@@ -1,0 +1,263 @@
+"""NAME.h and NAME.c of an integer network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eigenloop.deploy.c import functions
+from eigenloop.deploy.c.constants import Constants, sum_expression
+from eigenloop.deploy.c.kernels import definitions
+from eigenloop.deploy.c.layers import LayerWriter, stored_bits
+from eigenloop.deploy.c.text import array, signed, string
+from eigenloop.deploy.inputs import Tokens
+from eigenloop.deploy.network import IntegerNetwork
+
+
+@dataclass(frozen=True)
+class Source:
+    """The two files, and the types of what goes in and comes out.
+
+    Attributes:
+        header, code: the texts.
+        input_bits: of one number that `step` takes: a code, a count, or an unsigned token.
+        inputs, outputs: how many there are of each.
+        output_bits: of one output.
+    """
+
+    header: str
+    code: str
+    input_bits: int
+    inputs: int
+    output_bits: int
+    outputs: int
+
+
+def source_of(network: IntegerNetwork, name: str, classes: Sequence[str] = ()) -> Source:
+    """Write a network as C."""
+    return _Writer(network, name, classes).source()
+
+
+class _Writer:
+    def __init__(self, network: IntegerNetwork, name: str, classes: Sequence[str]) -> None:
+        self.network, self.name, self.classes = network, name, classes
+        self.constants = Constants()
+        self.tokens = isinstance(network.inputs, Tokens)
+        self.counts = not isinstance(network.inputs, Tokens) and network.inputs.counts
+        self.form = network.inputs.format
+        self.size = network.cells[0].source.input_size
+        self.input_bits = 32 if self.tokens or self.counts else stored_bits(self.form)
+        self.mean = network.readout.pool == "mean"
+        self.outputs, self.output_bits = self._output_shape()
+
+    def _output_shape(self) -> tuple[int, int]:
+        read, last = self.network.readout, self.network.cells[-1]
+        if read.sum is not None:
+            return len(read.sum.row_bounds[0]), 64 if self.mean else read.sum.width
+        return last.source.size, 32
+
+    def source(self) -> Source:
+        """Return both files."""
+        layers = [
+            LayerWriter(number, cell, self.constants, self.name).write()
+            for number, cell in enumerate(self.network.cells)
+        ]
+        output, begin, enter = self._output(), self._init(), self._step()
+        table = self.network.table
+        helpers = [functions.SHIFTED, functions.LIMITED]
+        if "tanh" in self.constants.functions:
+            assert table is not None
+            self.constants.arrays.append(array("uint16_t", "table", table.entries, 16, "table of tanh"))
+            helpers.append(functions.tanh_of(table))
+        chosen = {"sigmoid": functions.SIGMOID, "modrelu": functions.MODRELU, "leaky": functions.LEAKY}
+        helpers += [text for key, text in chosen.items() if key in self.constants.functions]
+        parts = [
+            f"/* {self.name}: a recurrent network in whole numbers. Its arithmetic is that of docs/integers.md of\n"
+            "   eigenloop; right shifts of negative numbers are arithmetic, as compilers for devices have them. */",
+            f'#include "{self.name}.h"\n\n#include <string.h>\n',
+            *self.constants.arrays,
+            *helpers,
+            definitions(self.constants.kernels),
+            *layers,
+            begin,
+            enter,
+            output,
+        ]
+        return Source(
+            self._header(),
+            "\n".join(parts),
+            self.input_bits,
+            1 if self.tokens else self.size,
+            self.output_bits,
+            self.outputs,
+        )
+
+    # ---------------------------------------------------------------- the header
+
+    def _fields(self) -> list[str]:
+        lines = []
+        for number, cell in enumerate(self.network.cells):
+            for letter, form in zip("hc", cell.carried, strict=False):
+                lines.append(f"{signed(stored_bits(form))} {letter}_{number}[{cell.source.size}];")
+        read, n = self.network.readout, self.network.cells[-1].source.size
+        if self.mean:
+            lines += [f"int32_t pooled[{n}]; /* the sum of the states so far */", "uint32_t steps;"]
+        elif read.pool == "max":
+            lines.append(f"{signed(stored_bits(read.state))} pooled[{n}]; /* the largest codes so far */")
+        return lines
+
+    def _header(self) -> str:
+        up, name, read = self.name.upper(), self.name, self.network.readout
+        fields = "".join(f"    {line}\n" for line in self._fields())
+        takes = (
+            f"a token, 0 to {up}_TOKENS - 1"
+            if self.tokens
+            else "counts of the sensor, one of each channel"
+            if self.counts
+            else f"codes: value / {up}_INPUT_STEP to the nearest whole number, from {self.form.low} to {self.form.high}"
+        )
+        defines = [f"#define {up}_INPUTS {1 if self.tokens else self.size}", f"#define {up}_OUTPUTS {self.outputs}"]
+        if isinstance(self.network.inputs, Tokens):
+            defines.append(f"#define {up}_TOKENS {len(self.network.inputs.table)}")
+        elif not self.counts:
+            defines.append(f"#define {up}_INPUT_STEP {self.form.step!r}")
+        unit = read.state.step if read.sum is None else float(read.sum.units[0])
+        defines.append(f"#define {up}_OUTPUT_STEP {unit!r}")
+        if self.mean:
+            defines.append(f"#define {up}_MOST_STEPS {min(read.most_steps, 2**31 - 1)}u")
+        names = ""
+        if self.classes:
+            listed = ", \\\n    ".join(string(one) for one in self.classes)
+            note = "/* Initialiser for an array of the names of the classes, in the order of the outputs. */"
+            names = f"{note}\n#define {up}_CLASSES {{ \\\n    {listed} }}\n"
+        divided = " divided by the number of steps" if self.mean else ""
+        kind = "uint32_t" if self.tokens else signed(self.input_bits)
+        return f"""/* {name}: a recurrent network in whole numbers, made by eigenloop: docs/integers.md. */
+#ifndef {up}_H
+#define {up}_H
+
+#include <stdint.h>
+
+{chr(10).join(defines)}
+{names}
+typedef {kind} {name}_input; /* {takes} */
+typedef {signed(self.output_bits)} {name}_sum; /* an output; times {up}_OUTPUT_STEP{divided} it is the network's */
+
+/* What is kept between steps; one for each stream. */
+typedef struct {{
+{fields}}} {name}_state;
+
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+/* Begin a sequence. */
+void {name}_init({name}_state *state);
+/* Take {up}_INPUTS numbers. Returns 0; or 1, and the state stays, for {self._refused()}. */
+int {name}_step({name}_state *state, const {name}_input *input);
+/* Read {up}_OUTPUTS sums; the class is the place of the largest. */
+void {name}_output(const {name}_state *state, {name}_sum *sums);
+
+#ifdef __cplusplus
+}}
+#endif
+
+#endif
+"""
+
+    def _refused(self) -> str:
+        reasons = (["a token that does not exist"] if self.tokens else []) + (["too many steps"] if self.mean else [])
+        return " or ".join(reasons) or "nothing: every input is taken"
+
+    # ---------------------------------------------------------------- the functions
+
+    def _init(self) -> str:
+        lines = ["memset(state, 0, sizeof *state);"]
+        for number, cell in enumerate(self.network.cells):
+            for letter, form, values in zip("hc", cell.carried, cell.initial, strict=False):
+                if values.any():
+                    note = f"{letter} of layer {number} at the start"
+                    name = self.constants.whole(f"initial_{letter}_{number}", values, note, stored_bits(form))
+                    lines.append(f"memcpy(state->{letter}_{number}, {name}, sizeof {name});")
+        read, n = self.network.readout, self.network.cells[-1].source.size
+        if read.pool == "max":
+            low = -(2 ** (read.state.bits - 1))
+            lines.insert(0, "uint32_t i;")
+            lines.append(f"for (i = 0; i < {n}u; i++)\n        state->pooled[i] = {low};")
+        body = "".join(f"    {line}\n" for line in lines)
+        return f"void {self.name}_init({self.name}_state *state)\n{{\n{body}}}\n"
+
+    def _step(self) -> str:
+        up, n = self.name.upper(), self.network.cells[-1].source.size
+        last, kind = len(self.network.cells) - 1, signed(stored_bits(self.form))
+        declared, checks, lines, entered = [], [], [], "input"
+        if self.mean:
+            checks.append(f"if (state->steps >= {up}_MOST_STEPS)\n        return 1;")
+        inputs = self.network.inputs
+        if isinstance(inputs, Tokens):
+            checks.append(f"if (*input >= {up}_TOKENS)\n        return 1;")
+            declared.append(f"{kind} codes[{self.size}];")
+            entered = "codes"
+            lines += self._look_up(inputs)
+        elif self.counts:
+            declared += [f"{kind} codes[{self.size}];", "uint32_t i;"]
+            entered = "codes"
+            self.constants.whole("input_multipliers", inputs.multiplier, "input multipliers", 32)
+            self.constants.whole("input_offsets", inputs.offset, "input offsets", 64)
+            self.constants.arrays.append(array("uint8_t", "input_shift", [inputs.shift], 8))
+            lines.append(
+                f'/* docs/integers.md, "Input and read-out". */\n    for (i = 0; i < {self.size}u; i++)\n'
+                f"        codes[i] = ({kind})limited(((int64_t)input[i] * input_multipliers[i] + input_offsets[i])\n"
+                f"                                   >> input_shift[0], {self.form.low}, {self.form.high});"
+            )
+        for number in range(last + 1):
+            source = entered if number == 0 else f"state->h_{number - 1}"
+            lines.append(f"layer_{number}(state, {source});")
+        if self.network.readout.pool in ("mean", "max"):
+            if "uint32_t i;" not in declared:
+                declared.append("uint32_t i;")
+            taken = (
+                f"state->pooled[i] += state->h_{last}[i];\n    state->steps++;"
+                if self.mean
+                else f"if (state->h_{last}[i] > state->pooled[i])\n            state->pooled[i] = state->h_{last}[i];"
+            )
+            lines.append(f"for (i = 0; i < {n}u; i++)\n        {taken}")
+        body = "".join(f"    {line}\n" for line in (*declared, *checks, *lines, "return 0;"))
+        head = f"int {self.name}_step({self.name}_state *state, const {self.name}_input *input)\n"
+        return head + "{\n" + body + "}\n"
+
+    def _look_up(self, inputs: Tokens) -> list[str]:
+        """Unpack the row of a token."""
+        k, m = self.form.bits, self.size
+        read = self.network.readout.sum
+        name = "codes_readout"
+        if not (inputs.shared and read is not None):
+            name = "embedding"
+            self.constants.arrays.append(array("uint8_t", name, inputs.packed(), 8, f"embedding: codes of {k} bits"))
+        kind = signed(stored_bits(self.form))
+        return [
+            f"{{\n        uint32_t bit = *input * {k * m}u, buffer, have, i;\n"
+            f"        const uint8_t *p = {name} + (bit >> 3);\n"
+            "        buffer = (uint32_t)*p++ >> (bit & 7u);\n        have = 8u - (bit & 7u);\n"
+            f"        for (i = 0; i < {m}u; i++) {{\n"
+            f"            for (; have < {k}u; have += 8u)\n                buffer |= (uint32_t)*p++ << have;\n"
+            f"            codes[i] = ({kind})((int32_t)(buffer << {32 - k}) >> {32 - k});\n"
+            f"            buffer >>= {k};\n            have -= {k}u;\n        }}\n    }}"
+        ]
+
+    def _output(self) -> str:
+        read, last = self.network.readout, len(self.network.cells) - 1
+        pooled = read.pool in ("mean", "max")
+        vector = "state->pooled" if pooled else f"state->h_{last}"
+        bits = 32 if self.mean else stored_bits(read.state)
+        if read.sum is None:
+            value = f"{vector}[i]"
+        else:
+            bias = "(int64_t)state->steps * {bias}" if self.mean else None
+            value = sum_expression(self.constants, read.sum, "readout", vector, bits, bias=bias, wide=self.mean)
+        note = '/* docs/integers.md, "Input and read-out". */\n'
+        return (
+            f"{note}void {self.name}_output(const {self.name}_state *state, {self.name}_sum *sums)\n"
+            "{\n    uint32_t i;\n"
+            f"    for (i = 0; i < {self.outputs}u; i++)\n        sums[i] = {value};\n}}\n"
+        )
