@@ -45,20 +45,20 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
             for (int64_t r = 0; r < R; r++) {
                 REAL *row = z + r * ld, *to_row = out + (t * B + from + r) * n;
                 REAL *moduli = call->moduli ? (REAL *)call->moduli + (t * B + from + r) * (n / 2) : NULL;
+                REAL *slopes = call->slopes ? (REAL *)call->slopes + (t * B + from + r) * n : NULL;
                 if (!el_valid(lengths, t, from + r)) { /* the state stops here */
                     memcpy(row, h + r * ld, (size_t)n * sizeof(REAL));
                     memset(to_row, 0, (size_t)n * sizeof(REAL));
                     if (moduli) memset(moduli, 0, (size_t)(n / 2) * sizeof(REAL));
+                    if (slopes) memset(slopes, 0, (size_t)n * sizeof(REAL));
                     continue;
                 }
                 if (m == 0) FN(add_row)(n, row, x + t * call->x_t + (from + r) * call->x_b);
                 if (moduli) FN(modulus_row)(n / 2, row, moduli);
-                if (call->bits) {
-                    REAL *slopes = call->slopes ? (REAL *)call->slopes + (t * B + from + r) * n : NULL;
+                if (call->bits)
                     FN(activate_to_grid)(run->grid, call->activation, (REAL)call->slope, n, row, threshold, to_row, slopes);
-                } else {
+                else
                     FN(activate)(call->activation, (REAL)call->slope, n, row, threshold, to_row);
-                }
                 memcpy(row, to_row, (size_t)n * sizeof(REAL));
             }
             REAL *const previous = h;

@@ -121,37 +121,53 @@ def test_lstm_is_its_equations() -> None:
 
 
 @pytest.mark.parametrize("cut", [False, True])
-def test_operators_are_well_formed(cut: bool) -> None:
+@pytest.mark.parametrize("rounded", [False, True])
+def test_operators_are_well_formed(cut: bool, rounded: bool) -> None:
     """torch's own checks of schema, fake rule, autograd registration and compilation."""
     lengths = torch.tensor([3, 1]) if cut else None
+    rounding = (torch.tensor(0.1, requires_grad=True), 8) if rounded else (None, 0)
     v = draw(3, 2, 4, dtype=torch.float32)
     v["h0"] = v["h0"].detach().t().contiguous().t().requires_grad_()  # a state whose memory lies the other way
     torch.library.opcheck(
         torch.ops.eigenloop.simple.default,
-        (v["projected"], v["W"], v["bias"], v["h0"], lengths, "modrelu", False, 0.01),
+        (v["projected"], v["W"], v["bias"], v["h0"], lengths, "modrelu", False, 0.01, *rounding),
     )
     if kernel.library() is not None:
         x, U = torch.randn(3, 2, 5), torch.randn(4, 5, requires_grad=True)
-        for activation, keep, units in (("modrelu", False, 4), ("complex modrelu", True, 2)):
+        for activation, keep, units in (("modrelu", rounded, 4), ("complex modrelu", True, 2))[: 1 if rounded else 2]:
             bias = v["bias"].detach()[:units].requires_grad_()
-            arguments = (x, U, v["W"], None, bias, v["h0"], lengths, activation, False, 0.01, keep)
+            arguments = (x, U, v["W"], None, bias, v["h0"], lengths, activation, False, 0.01, keep, *rounding)
             torch.library.opcheck(torch.ops.eigenloop.fused_simple.default, arguments)
     v = draw(3, 2, 4, 3, dtype=torch.float32)
     options = ("modrelu", "before", "write", True, 0.01)
     torch.library.opcheck(
-        torch.ops.eigenloop.gated.default, (v["projected"], v["W"], v["bias"], None, v["h0"], lengths, *options)
+        torch.ops.eigenloop.gated.default,
+        (v["projected"], v["W"], v["bias"], None, v["h0"], lengths, *options, *rounding),
     )
     if kernel.library() is not None:
         torch.library.opcheck(
             torch.ops.eigenloop.fused_gated.default,
-            (v["projected"], None, v["W"], None, v["bias"], None, v["h0"], lengths, *options, True),
+            (v["projected"], None, v["W"], None, v["bias"], None, v["h0"], lengths, *options, True, *rounding),
         )
     v = draw(3, 2, 4, 4, dtype=torch.float32)
     c0 = torch.randn(2, 4, requires_grad=True)
-    tensors = (v["W"], v["bias"], v["h0"], c0, lengths, "modrelu", True)
+    tensors = (v["W"], v["bias"], v["h0"], c0, lengths, "modrelu", True, *rounding)
     torch.library.opcheck(torch.ops.eigenloop.lstm.default, (v["projected"], *tensors))
     if kernel.library() is not None:
-        arguments = (v["projected"], None, v["W"], None, v["bias"], v["h0"], c0, lengths, "modrelu", True, True)
+        arguments = (
+            v["projected"],
+            None,
+            v["W"],
+            None,
+            v["bias"],
+            v["h0"],
+            c0,
+            lengths,
+            "modrelu",
+            True,
+            True,
+            *rounding,
+        )
         torch.library.opcheck(torch.ops.eigenloop.fused_lstm.default, arguments)
 
 

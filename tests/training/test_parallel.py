@@ -104,7 +104,7 @@ def test_masked_losses_weigh_by_the_global_count(tmp_path: Path) -> None:
     folder = text_folder(tmp_path / "data")
     config = small(
         {"name": "ptb-char", "mode": "sentences", "verify": False, "data_dir": str(folder)},
-        {"name": "scornn", "embedding_size": 5, "output_dropout": 0.0},
+        {"name": "scornn", "embedding_size": 5, "embedding_dropout": 0.0, "input_dropout": 0.0, "output_dropout": 0.0},
         training={"dtype": "float64", "steps": 50, "eval_every": 50, "log_every": 1, "batch_size": 5},
     )
     (tmp_path / "config.yaml").write_text(config.as_yaml())

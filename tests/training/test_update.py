@@ -96,7 +96,7 @@ def test_states_are_carried_within_an_epoch(tmp_path: Path) -> None:
     task = {"name": "ptb-char", "bptt": 11, "eval_streams": 2, "verify": False, "data_dir": str(folder)}
     config = small(
         task,
-        {"name": "scornn", "embedding_size": 4},
+        {"name": "scornn", "embedding_size": 4, "embedding_dropout": 0.0, "input_dropout": 0.0, "output_dropout": 0.0},
         optimizer={"name": "sgd", "lr": 0.0, "recurrent_lr": 0.0},
         schedule={"name": "constant"},
         training={"epochs": 2, "batch_size": 3, "eval_every": 1000, "log_every": 10**6, "dtype": "float64"},

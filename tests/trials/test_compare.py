@@ -17,6 +17,7 @@ from eigenloop import trials
 from eigenloop.cli import main
 from eigenloop.errors import ConfigError
 from eigenloop.runs import read_summary
+from eigenloop.runs.reading import SUMMARY
 from eigenloop.tasks import Sequences
 from eigenloop.training import load_run, outcome
 from eigenloop.training.network import build_network
@@ -83,8 +84,8 @@ def test_folds_are_scored_where_nothing_was_trained(capsys: pytest.CaptureFixtur
     assert Path("compare/watch/compare.png").read_bytes().startswith(b"\x89PNG")
 
     # The same command does nothing again, and a run that is missing is the only one that is made.
-    before = {path: path.stat().st_mtime_ns for path in Path("compare/watch/runs").glob("*/summary.json")}
-    (Path("compare/watch/runs/lstm-fold1-seed0") / "summary.json").unlink()
+    before = {path: path.stat().st_mtime_ns for path in Path("compare/watch/runs").glob(f"*/{SUMMARY}")}
+    (Path("compare/watch/runs/lstm-fold1-seed0") / SUMMARY).unlink()
     assert call(*command, *QUICK) == 0
     out = capsys.readouterr().out
     assert out.count("done before") == 11
@@ -105,7 +106,7 @@ def test_validation_decides_and_test_is_only_shown(tmp_path: Path) -> None:
     assert trials.run(list(plan.trials()), tmp_path, watcher, jobs=0)
     forged = {"ncgru": (0.9, 0.1), "gru": (0.2, 0.8)}
     for trial in plan.trials():
-        file = tmp_path / "runs" / trial.name / "summary.json"
+        file = tmp_path / "runs" / trial.name / SUMMARY
         summary = json.loads(file.read_text())
         valid, test = forged[trial.combination.model]
         summary["best"]["accuracy"], summary["test"]["accuracy"] = valid + trial.seed / 100, test

@@ -80,8 +80,8 @@ def _run_forward(
     reverse: bool,
     negative_slope: float,
     keep_gates: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
     gates = buffers.recycled(_gates_shape(x, W, reset, keep_gates), W.dtype)
@@ -170,8 +170,8 @@ def _forward_fake(
     reverse: bool,
     negative_slope: float,
     keep_gates: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     out, gates = x.new_empty((*x.shape[:2], W.shape[1])), x.new_empty(_gates_shape(x, W, reset, keep_gates))
     return out, h0.new_empty(h0.shape), gates
@@ -195,8 +195,8 @@ def _run_backward(
     negative_slope: float,
     biased_gates: int,
     wanted: list[bool],
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, the three biases, h0 and step; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
@@ -256,8 +256,8 @@ def _backward_fake(
     negative_slope: float,
     biased_gates: int,
     wanted: list[bool],
-    step: Any = None,
-    bits: int = 0,
+    step: Any,
+    bits: int,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
 

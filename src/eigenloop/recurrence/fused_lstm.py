@@ -71,8 +71,8 @@ def _run_forward(
     cell: str,
     reverse: bool,
     keep: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
     gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
@@ -157,8 +157,8 @@ def _forward_fake(
     cell: str,
     reverse: bool,
     keep: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     gates, cells = (x.new_empty(shape) for shape in _kept_shapes(x, W, keep))
     out = x.new_empty((*x.shape[:2], W.shape[1]))
@@ -182,8 +182,8 @@ def _run_backward(
     cell: str,
     reverse: bool,
     wanted: list[bool],
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, input_bias, bias, h0, c0, step; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, wanted)
@@ -240,8 +240,8 @@ def _backward_fake(
     cell: str,
     reverse: bool,
     wanted: list[bool],
-    step: Any = None,
-    bits: int = 0,
+    step: Any,
+    bits: int,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, wanted)
 

@@ -77,8 +77,8 @@ def _run_forward(
     reverse: bool,
     negative_slope: float,
     keep: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return states, final state, and |z| of the pairs or dq/ds of rounded states (empty unless it is to be kept)."""
     kept = buffers.recycled(_kept_shape(x, W, step, keep), W.dtype)
@@ -167,8 +167,8 @@ def _run_backward(
     reverse: bool,
     negative_slope: float,
     wanted: list[bool],
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, input_bias, bias, h0 and step; an empty tensor for one that is not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
@@ -226,8 +226,8 @@ def _backward_fake(
     reverse: bool,
     negative_slope: float,
     wanted: list[bool],
-    step: Any = None,
-    bits: int = 0,
+    step: Any,
+    bits: int,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, activation, wanted)
 

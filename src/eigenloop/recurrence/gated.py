@@ -104,8 +104,8 @@ def _forward(
     update: str,
     reverse: bool,
     negative_slope: float,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor]:
     n = h0.shape[-1]
     apply_ = ACTIVATIONS[candidate].apply_
@@ -163,8 +163,8 @@ def _backward(
     update: str,
     reverse: bool,
     negative_slope: float,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of projected, W, bias, recurrent_bias, h0 and the step; an empty one for what is None."""
     T, n = len(out), h0.shape[-1]

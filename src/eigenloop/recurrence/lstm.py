@@ -117,8 +117,8 @@ def _forward(
     lengths: Tensor | None,
     cell: str,
     reverse: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Return the states, the final state, the final cell, and the cells of all steps."""
     n = h0.shape[-1]
@@ -180,8 +180,8 @@ def _backward(
     lengths: Tensor | None,
     cell: str,
     reverse: bool,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of projected, W, bias, h0, c0 and the step (those of bias and step empty without one)."""
     T = len(out)

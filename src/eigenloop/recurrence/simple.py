@@ -91,8 +91,8 @@ def _forward(
     activation: str,
     reverse: bool,
     negative_slope: float,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor]:
     apply_, derivative = ACTIVATIONS[activation].apply_, ACTIVATIONS[activation].derivative
     valid = None if lengths is None else valid_steps(lengths, len(projected))
@@ -128,8 +128,8 @@ def _backward(
     activation: str,
     reverse: bool,
     negative_slope: float,
-    step: Tensor | None = None,
-    bits: int = 0,
+    step: Tensor | None,
+    bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return the gradients of projected, W, bias, h0 and the step (those of bias and step empty without one)."""
     valid = None if lengths is None else valid_steps(lengths, len(out))

@@ -39,6 +39,8 @@ def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) 
         network["embedding_size"] = last
     if given.get("embedding_size", last) != last or model == "urnn-full":  # which reads real and imaginary parts
         network.pop("tied", None)
+    if "embedding_size" in given and given["embedding_size"] is None:
+        network.pop("embedding_dropout", None)
     return network
 
 
