@@ -47,6 +47,15 @@ def wave(path: Path, steps: int = 1500) -> Path:
     return path
 
 
+def henon(path: Path, steps: int = 1500) -> Path:
+    """A chaotic series, Henon's x' = 1 - 1.4 x^2 + 0.3 x_before: known one step ahead, lost after some twenty."""
+    x = [0.1, 0.1]
+    while len(x) < steps:
+        x.append(1 - 1.4 * x[-1] ** 2 + 0.3 * x[-2])
+    np.savez(path, X=np.array(x)[:, None])
+    return path
+
+
 def config_of(
     data: Path, task: dict[str, Any] | None = None, model: dict[str, Any] | None = None, **training: Any
 ) -> Config:

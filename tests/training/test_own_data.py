@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from training.own_data import adding, config_of, copying, separable, wave
+from training.own_data import adding, config_of, copying, henon, separable, wave
 from training.test_resume import assert_equal, cut_and_resume
 
 from eigenloop.tasks import Sequences
@@ -63,6 +63,16 @@ def test_a_forecast_beats_the_naive_guess(feedback: bool, tmp_path: Path) -> Non
     # What follows after the end of a file, which the sine tells too.
     after = predict(tmp_path / "run", wave(tmp_path / "more.npz", 700)).predicted[0, :, 0]
     assert after == pytest.approx(10 + 3 * np.sin(2 * np.pi * np.arange(700, 705) / 25), abs=1.0)
+
+
+def test_a_chaotic_series(tmp_path: Path) -> None:
+    """Two steps ahead the map is known; that all stays as it is, the naive guess, is worse than the mean."""
+    config = config_of(henon(tmp_path / "henon.npz"), {"horizon": 2, "window": 60}, steps=500, batch_size=16)
+    measures = measured(config, tmp_path / "run").measures()
+    series = np.load(tmp_path / "henon.npz")["X"][-225:, 0]  # the last 15 % of the recording test
+    assert measures["ahead"][0]["guess"]["rmse"] == pytest.approx(np.sqrt(np.mean(np.diff(series) ** 2)), rel=0.05)
+    assert measures["ahead"][0]["rmse"] < 0.15 * measures["ahead"][0]["guess"]["rmse"]
+    assert measures["ahead"][1]["rmse"] < 0.3 * measures["ahead"][1]["guess"]["rmse"]
 
 
 def test_values_at_every_step(tmp_path: Path) -> None:
