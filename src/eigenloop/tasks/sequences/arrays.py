@@ -129,10 +129,10 @@ def _ordered(values: NDArray[Any], axes: str) -> NDArray[Any]:
 
 
 def _lengths(path: Path, lengths: Any) -> NDArray[np.int64]:
-    found = np.asarray(lengths)
-    if found.ndim != 1 or found.dtype.kind not in "iu":
-        raise DataError(path, f"lengths is {found.dtype} of shape {found.shape}: give a whole number for each case")
-    counts = found.astype(np.int64)
+    steps = np.asarray(lengths)
+    if steps.ndim != 1 or steps.dtype.kind not in "iu":
+        raise DataError(path, f"lengths is {steps.dtype} of shape {steps.shape}: give a whole number for each case")
+    counts = steps.astype(np.int64)
     if len(counts) and counts.min() < 1:
         raise DataError(path, f"the length of case {int(counts.argmin())} is {counts.min()}: at least 1 is wanted")
     return counts

@@ -35,8 +35,8 @@ def batch(
 
     >>> from eigenloop.tasks.sequences import from_arrays, prepare, whole
     >>> data = from_arrays(np.random.rand(4, 20, 3), [0, 1, 0, 1])
-    >>> found = batch(data, whole(data)[:2], prepare(data, whole(data)), "class")
-    >>> found.inputs.shape, found.targets
+    >>> two_cases = batch(data, whole(data)[:2], prepare(data, whole(data)), "class")
+    >>> two_cases.inputs.shape, two_cases.targets
     (torch.Size([20, 2, 3]), tensor([0, 1]))
     """
     cut = horizon if kind == "forecast" else 0

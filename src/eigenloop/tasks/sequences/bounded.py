@@ -36,14 +36,14 @@ def content(path: Path, limit: int) -> bytes:
 def size_of(path: Path, limit: int | None = None) -> int:
     """Return the size of what must be a file, and refuse one above the limit."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except (OSError, ValueError) as error:
         raise DataError(path, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise DataError(path, "it cannot be read: this is not a file")
-    if limit is not None and found.st_size > limit:
+    if limit is not None and status.st_size > limit:
         raise too_large(path, "it", limit)
-    return found.st_size
+    return status.st_size
 
 
 def too_large(path: Path, what: str, limit: int) -> DataError:

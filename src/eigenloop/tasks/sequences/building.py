@@ -86,9 +86,9 @@ def _labelled(data: SequenceData, labels: NDArray[Any], classes: Sequence[str] |
     else:
         # Labels beyond the end of a case mean nothing, whatever they are.
         valid = inside(data)
-        found, names = encoded(path, labels[valid], lambda n: _step(data, valid, n))
-        numbers = np.zeros(labels.shape[:2] + found.shape[1:], found.dtype)
-        numbers[valid] = found
+        valid_numbers, names = encoded(path, labels[valid], lambda n: _step(data, valid, n))
+        numbers = np.zeros(labels.shape[:2] + valid_numbers.shape[1:], valid_numbers.dtype)
+        numbers[valid] = valid_numbers
     if classes is not None:
         if names is None:
             raise DataError(path, "classes are named, but the labels are values: give whole numbers, or no names")
@@ -137,22 +137,24 @@ def _weights(path: Path, weights: Any, cases: int) -> NDArray[np.float64] | None
     if weights is None:
         return None
     try:
-        found = np.array([float(weight) for weight in _listed(path, "weights", weights, cases)])
+        case_weights = np.array([float(weight) for weight in _listed(path, "weights", weights, cases)])
     except (TypeError, ValueError) as error:
         raise DataError(path, f"the weight of a case is a number: {str(error)[:80]}") from error
-    if len(wrong := np.flatnonzero(~((found >= 0) & (found <= _LARGEST_WEIGHT)))):
+    if len(wrong := np.flatnonzero(~((case_weights >= 0) & (case_weights <= _LARGEST_WEIGHT)))):
         case = int(wrong[0])
-        raise DataError(path, f"the weight of case number {case} is {found[case]:g}: it is 0 or more, and finite")
-    if not found.any():
+        raise DataError(
+            path, f"the weight of case number {case} is {case_weights[case]:g}: it is 0 or more, and finite"
+        )
+    if not case_weights.any():
         raise DataError(path, "all weights of cases are 0, so nothing would be learnt: give some more")
-    return found
+    return case_weights
 
 
 def _listed(path: Path, what: str, given: Any, cases: int) -> list[Any]:
-    found = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    if (isinstance(given, np.ndarray) and given.ndim != 1) or len(found) != cases:
-        raise DataError(path, f"{what} has {len(found)} entries for {cases} cases: give one a case")
-    return found
+    entries = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    if (isinstance(given, np.ndarray) and given.ndim != 1) or len(entries) != cases:
+        raise DataError(path, f"{what} has {len(entries)} entries for {cases} cases: give one a case")
+    return entries
 
 
 def _noted(data: SequenceData) -> SequenceData:

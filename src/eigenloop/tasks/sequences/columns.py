@@ -136,12 +136,12 @@ def texts(path: Path, table: Any, name: str) -> NDArray[np.object_]:
     column = table.column(name)
     if not types.is_dictionary(column.type):
         column = column.cast(pa.string()).dictionary_encode()
-    found = [np.empty(0, object)]
+    chunk_texts = [np.empty(0, object)]
     for chunk in column.chunks:
         words = ["" if word is None else str(word).strip() for word in chunk.dictionary.cast(pa.string()).to_pylist()]
         numbers = chunk.indices.cast(pa.int64()).fill_null(len(words)).to_numpy(zero_copy_only=False)
-        found.append(np.array([*words, ""], object)[numbers])
-    return np.concatenate(found)
+        chunk_texts.append(np.array([*words, ""], object)[numbers])
+    return np.concatenate(chunk_texts)
 
 
 def _kind(table: Any, name: str) -> Any:

@@ -33,12 +33,12 @@ def read(path: Path, options: Options) -> SequenceData:
     libraries.pyarrow(path)
     data = bounded.content(path, options.max_bytes)
     head = header(path, data)
-    found = roles(path, head.names, options.columns)
-    kept = {name for name in (found.case, found.group, found.part, found.weight) if name is not None}
-    wanted = [*found.channels, *found.label, *kept, *([found.time] if found.time is not None else [])]
+    columns = roles(path, head.names, options.columns)
+    kept = {name for name in (columns.case, columns.group, columns.part, columns.weight) if name is not None}
+    wanted = [*columns.channels, *columns.label, *kept, *([columns.time] if columns.time is not None else [])]
     frame = table(path, data, head, wanted=list(dict.fromkeys(wanted)), text=kept)
     lines = _line_numbers(data, frame.num_rows)
-    return from_table(path, frame, found, options.per_step, lambda row: f"line {lines[row]}", lines)
+    return from_table(path, frame, columns, options.per_step, lambda row: f"line {lines[row]}", lines)
 
 
 class Head(NamedTuple):
@@ -79,7 +79,7 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
 
     comma = head.delimiter != "," and _DECIMAL_COMMA.search(data[:_LOOK].decode("utf-8", "replace")) is not None
     try:
-        found = arrow.read_csv(
+        frame = arrow.read_csv(
             pa.BufferReader(data),
             arrow.ReadOptions(use_threads=False, column_names=head.names, skip_rows=1, block_size=2**22),
             arrow.ParseOptions(delimiter=head.delimiter, invalid_row_handler=remember),
@@ -103,9 +103,9 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
             raise _no_rows(path) from error
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"it cannot be read as CSV ({reason}): save it as CSV UTF-8") from error
-    if not found.num_rows:
+    if not frame.num_rows:
         raise _no_rows(path)
-    return found
+    return frame
 
 
 def _no_rows(path: Path) -> DataError:
@@ -129,8 +129,8 @@ def _line_numbers(data: bytes, rows: int) -> NDArray[np.uint32]:
     """Return the line of each row; pyarrow leaves empty lines out."""
     if data.count(b"\n") - data.endswith(b"\n") == rows:
         return np.arange(2, rows + 2, dtype=np.uint32)
-    found = [number for number, line in enumerate(io.BytesIO(data), 1) if line.strip(b"\r\n")][1:]
-    return np.array((found + [0] * rows)[:rows], np.uint32)
+    filled_lines = [number for number, line in enumerate(io.BytesIO(data), 1) if line.strip(b"\r\n")][1:]
+    return np.array((filled_lines + [0] * rows)[:rows], np.uint32)
 
 
 def _is_number(text: str) -> bool:

@@ -80,6 +80,6 @@ def _classes(data: SequenceData) -> str:
 def _missing(data: SequenceData) -> str:
     if data.mapped:
         return "not looked for, since the values are on the disk; preparing the training part does"
-    found = statistics(data)
-    count = int(found.missing.sum())
-    return "none" if not count else f"{count:,}, the first at {found.first_missing}"
+    channel_statistics = statistics(data)
+    count = int(channel_statistics.missing.sum())
+    return "none" if not count else f"{count:,}, the first at {channel_statistics.first_missing}"

@@ -66,10 +66,10 @@ def read(path: Path, options: Options) -> SequenceData:
 
 def _files(path: Path) -> dict[str, Path]:
     try:
-        found = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS) and file.name != LIST)
+        files = sorted(file for file in path.iterdir() if file.name.endswith(ENDINGS) and file.name != LIST)
     except OSError as error:
         raise DataError(path, f"the folder cannot be read: {error.strerror or error}") from error
-    return {file.name: file for file in found}
+    return {file.name: file for file in files}
 
 
 def _file(path: Path, files: dict[str, Path], name: str) -> Path:
@@ -96,28 +96,28 @@ def _listed(file: Path, options: Options) -> dict[str, Any]:
     def line(row: int) -> str:
         return f"line {row + 2}"
 
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         role: texts(file, frame, name).tolist() for role, name in chosen.items() if name and role != "label"
     }
-    if len(set(found["case"])) < len(found["case"]):
-        twice = Counter(found["case"]).most_common(1)[0][0]
+    if len(set(columns["case"])) < len(columns["case"]):
+        twice = Counter(columns["case"]).most_common(1)[0][0]
         raise DataError(file, f"case {twice[:60]!r} is listed twice: keep one line for each")
     if (label := chosen["label"]) is not None:
-        found["label"] = texts(file, frame, label) if is_text(frame, label) else numbers(file, frame, label, line)
-    return found
+        columns["label"] = texts(file, frame, label) if is_text(frame, label) else numbers(file, frame, label, line)
+    return columns
 
 
 def _cases(
     path: Path, files: list[Path], options: Options, read_one: Callable[[Path, Options], SequenceData]
 ) -> SequenceData:
     """Read all files, together within the limit."""
-    found, left = [], options.max_bytes
+    cases, left = [], options.max_bytes
     for file in files:
-        found.append(read_one(file, options))
-        left -= found[-1].values.nbytes
+        cases.append(read_one(file, options))
+        left -= cases[-1].values.nbytes
         if left < 0:
             raise bounded.too_large(path, "it", options.max_bytes)
-    return together(found)
+    return together(cases)
 
 
 def _table(file: Path, options: Options) -> SequenceData:

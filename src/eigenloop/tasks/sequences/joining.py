@@ -15,37 +15,37 @@ from eigenloop.tasks.sequences.kinds import as_classes
 from eigenloop.tasks.sequences.labels import sorted_names
 
 
-def together(found: Sequence[SequenceData]) -> SequenceData:
+def together(datasets: Sequence[SequenceData]) -> SequenceData:
     """Put data sets one after another; their channels and kinds of labels must agree. Values are copied."""
-    for data in found:
+    for data in datasets:
         if data.mapped:
             raise DataError(
                 data.origin.path,
                 "it is read from the disk, and joining would copy it: put all cases into one .npy, and train, valid or "
                 "test for each into name_parts.npy",
             )
-    found = _agreeing(list(found))
-    first, sizes = found[0], [len(data) for data in found]
-    steps = [data.values.shape[0] * data.values.shape[1] for data in found]
+    datasets = _agreeing(list(datasets))
+    first, sizes = datasets[0], [len(data) for data in datasets]
+    steps = [data.values.shape[0] * data.values.shape[1] for data in datasets]
     offsets = np.repeat(np.cumsum([0, *steps[:-1]]), sizes)
-    starts = np.concatenate([data.rows * data.values.shape[1] + data.starts for data in found]) + offsets
-    groups, group_names = _groups(found)
+    starts = np.concatenate([data.rows * data.values.shape[1] + data.starts for data in datasets]) + offsets
+    groups, group_names = _groups(datasets)
     return dataclasses.replace(
         first,
-        values=_flat([data.values for data in found]),
+        values=_flat([data.values for data in datasets]),
         rows=np.zeros(sum(sizes), np.int64),
         starts=starts,
-        lengths=np.concatenate([data.lengths for data in found]),
-        origin=Origin(first.origin.path, tuple(dict.fromkeys(file for data in found for file in data.origin.files))),
-        labels=_labels(found),
+        lengths=np.concatenate([data.lengths for data in datasets]),
+        origin=Origin(first.origin.path, tuple(dict.fromkeys(file for data in datasets for file in data.origin.files))),
+        labels=_labels(datasets),
         groups=groups,
         group_names=group_names,
         parts=None,
-        weights=_weights(found),
-        times=None if any(data.times is None for data in found) else _flat([data.times for data in found]),
+        weights=_weights(datasets),
+        times=None if any(data.times is None for data in datasets) else _flat([data.times for data in datasets]),
         lines=None,
-        case_names=_case_names(found),
-        notes=tuple(dict.fromkeys(note for data in found for note in data.notes)),
+        case_names=_case_names(datasets),
+        notes=tuple(dict.fromkeys(note for data in datasets for note in data.notes)),
     )
 
 
@@ -81,56 +81,62 @@ def recoded(data: SequenceData, classes: Sequence[str]) -> SequenceData:
     return dataclasses.replace(data, labels=numbers[data.labels], class_names=tuple(classes))
 
 
-def _agreeing(found: list[SequenceData]) -> list[SequenceData]:
+def _agreeing(datasets: list[SequenceData]) -> list[SequenceData]:
     """Check what must be the same in all, and count classes alike."""
-    first = found[0]
-    for data in found[1:]:
+    first = datasets[0]
+    for data in datasets[1:]:
         if data.channel_names != first.channel_names:
             raise DataError(
                 data.origin.path,
                 f"the parts have different channels: {data.channels} and {first.channels} "
                 f"({', '.join(data.channel_names[:5])} and {', '.join(first.channel_names[:5])})",
             )
-    if any(data.labels is None for data in found):
-        if any(data.labels is not None for data in found):
+    if any(data.labels is None for data in datasets):
+        if any(data.labels is not None for data in datasets):
             raise DataError(first.origin.path, "one part has labels and another has none: give them for all")
-        return found
-    if any(data.class_names is not None for data in found):
-        found = [as_classes(data) for data in found]
-    if len({(data.per_step, data.labels.shape[1 + data.per_step :]) for data in found if data.labels is not None}) > 1:
+        return datasets
+    if any(data.class_names is not None for data in datasets):
+        datasets = [as_classes(data) for data in datasets]
+    if (
+        len({(data.per_step, data.labels.shape[1 + data.per_step :]) for data in datasets if data.labels is not None})
+        > 1
+    ):
         raise DataError(first.origin.path, "the labels of the parts have different shapes: give the same kind for all")
-    if len({data.class_names for data in found}) == 1:
-        return found
-    classes = sorted_names({name for data in found for name in data.class_names or ()})
-    return [recoded(data, classes) for data in found]
+    if len({data.class_names for data in datasets}) == 1:
+        return datasets
+    classes = sorted_names({name for data in datasets for name in data.class_names or ()})
+    return [recoded(data, classes) for data in datasets]
 
 
 def _flat(arrays: Sequence[Any]) -> NDArray[Any]:
     return np.concatenate([array.reshape(-1, *array.shape[2:]) for array in arrays])[None]
 
 
-def _labels(found: list[SequenceData]) -> NDArray[Any] | None:
-    labels: list[Any] = [data.labels for data in found]
+def _labels(datasets: list[SequenceData]) -> NDArray[Any] | None:
+    labels: list[Any] = [data.labels for data in datasets]
     if labels[0] is None:
         return None
-    return _flat(labels) if found[0].per_step else np.concatenate(labels)
+    return _flat(labels) if datasets[0].per_step else np.concatenate(labels)
 
 
-def _groups(found: list[SequenceData]) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
-    if any(data.groups is None for data in found):
+def _groups(datasets: list[SequenceData]) -> tuple[NDArray[np.int64] | None, tuple[str, ...]]:
+    if any(data.groups is None for data in datasets):
         return None, ()
-    names = sorted({name for data in found for name in data.group_names})
+    names = sorted({name for data in datasets for name in data.group_names})
     numbers = {name: number for number, name in enumerate(names)}
-    return np.array([numbers[d.group_names[g]] for d in found if d.groups is not None for g in d.groups]), tuple(names)
+    return (
+        np.array([numbers[d.group_names[g]] for d in datasets if d.groups is not None for g in d.groups]),
+        tuple(names),
+    )
 
 
-def _weights(found: list[SequenceData]) -> NDArray[np.float64] | None:
-    if all(data.weights is None for data in found):
+def _weights(datasets: list[SequenceData]) -> NDArray[np.float64] | None:
+    if all(data.weights is None for data in datasets):
         return None
-    return np.concatenate([np.ones(len(data)) if data.weights is None else data.weights for data in found])
+    return np.concatenate([np.ones(len(data)) if data.weights is None else data.weights for data in datasets])
 
 
-def _case_names(found: list[SequenceData]) -> tuple[str, ...] | None:
-    if all(data.case_names is None for data in found):
+def _case_names(datasets: list[SequenceData]) -> tuple[str, ...] | None:
+    if all(data.case_names is None for data in datasets):
         return None
-    return tuple(data.name(case) for data in found for case in range(len(data)))
+    return tuple(data.name(case) for data in datasets for case in range(len(data)))

@@ -46,8 +46,8 @@ def as_kind(data: SequenceData, kind: Kind) -> SequenceData:
     if data.labels is None:
         raise DataError(data.origin.path, f"it has no labels, which kind={kind} needs: only kind=forecast does without")
     if data.per_step != kind.startswith("step-"):
-        found = "at every step" if data.per_step else "for each case"
-        raise DataError(data.origin.path, f"its labels stand {found}, which does not fit kind={kind}: see per_step")
+        place = "at every step" if data.per_step else "for each case"
+        raise DataError(data.origin.path, f"its labels stand {place}, which does not fit kind={kind}: see per_step")
     return as_classes(data) if kind.endswith("class") else as_values(data)
 
 
@@ -58,9 +58,9 @@ def as_classes(data: SequenceData) -> SequenceData:
     if data.labels.shape[-1] != 1:
         raise DataError(data.origin.path, f"{data.labels.shape[-1]} values a label cannot be one class: give one")
     values = data.labels[..., 0]
-    found = np.unique(values[inside(data)] if data.per_step else values)
-    numbers = np.searchsorted(found, values).clip(max=len(found) - 1)  # beyond the end of a case: any class
-    return dataclasses.replace(data, labels=numbers, class_names=tuple(map(number_name, found.tolist())))
+    distinct = np.unique(values[inside(data)] if data.per_step else values)
+    numbers = np.searchsorted(distinct, values).clip(max=len(distinct) - 1)  # beyond the end of a case: any class
+    return dataclasses.replace(data, labels=numbers, class_names=tuple(map(number_name, distinct.tolist())))
 
 
 def as_values(data: SequenceData) -> SequenceData:

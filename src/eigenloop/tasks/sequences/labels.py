@@ -39,16 +39,16 @@ def encoded(path: Path, labels: NDArray[Any], where: Where) -> tuple[NDArray[Any
         first = int(np.flatnonzero(~finite.reshape(len(labels), -1).all(1))[0])
         raise DataError(path, f"the label of {where(first)} is missing or infinite: give it, or leave it out")
     if labels.ndim == 1:
-        found, numbers = np.unique(labels, return_inverse=True)
-        if labels.dtype.kind == "b" or looks_like_classes(found, len(labels)):
-            return numbers.astype(np.int64), tuple(map(number_name, found.tolist()))
+        distinct, numbers = np.unique(labels, return_inverse=True)
+        if labels.dtype.kind == "b" or looks_like_classes(distinct, len(labels)):
+            return numbers.astype(np.int64), tuple(map(number_name, distinct.tolist()))
         labels = labels[:, None]
     return labels.astype(np.float64), None
 
 
-def looks_like_classes(found: NDArray[Any], count: int) -> bool:
+def looks_like_classes(distinct: NDArray[Any], count: int) -> bool:
     """Say whether the different numbers among `count` labels are classes."""
-    return len(found) <= max(_FEW, count // 2) and bool((found == np.trunc(found)).all())
+    return len(distinct) <= max(_FEW, count // 2) and bool((distinct == np.trunc(distinct)).all())
 
 
 def number_name(number: float) -> str:
