@@ -45,11 +45,11 @@ class Source:
         """
         path = self.path(data_dir) if verify else self._own(data_dir)
         data = read(path)
-        if verify and (found := hashlib.sha256(data).hexdigest()) != self.sha256:
+        if verify and (digest := hashlib.sha256(data).hexdigest()) != self.sha256:
             again = "delete it to have it downloaded again" if path.parent == self._cache else "get it again"
             raise DataError(
                 path,
-                f"this is not the published {self.name}: {len(data):,} bytes with sha256 {found[:16]}... where "
+                f"this is not the published {self.name}: {len(data):,} bytes with sha256 {digest[:16]}... where "
                 f"{self.sha256[:16]}... is expected; it may be cut off or edited, so {again}",
             )
         return path, data
@@ -64,9 +64,9 @@ class Source:
         return None if folder is None else find(folder, self.folders, self._names)
 
     def _own(self, data_dir: Path | None) -> Path:
-        if (found := self.given(data_dir)) is None:
+        if (path := self.given(data_dir)) is None:
             raise self._lost(self._missing(data_folder(data_dir)))
-        return found
+        return path
 
     def _earlier(self) -> Path | None:
         return find(self._cache, (), self._names)

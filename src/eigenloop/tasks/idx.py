@@ -23,11 +23,11 @@ def images(path: Path, data: bytes) -> NDArray[np.uint8]:
 
 def labels(path: Path, data: bytes) -> NDArray[np.uint8]:
     """Return the digits, (n,)."""
-    found = _items(path, data, ())
-    if found.max() >= CLASSES:
-        position = int(np.argmax(found >= CLASSES))
-        raise DataError(path, f"labels 0 to {CLASSES - 1} are expected, found {found[position]} at number {position}")
-    return found
+    digits = _items(path, data, ())
+    if digits.max() >= CLASSES:
+        position = int(np.argmax(digits >= CLASSES))
+        raise DataError(path, f"labels 0 to {CLASSES - 1} are expected, found {digits[position]} at number {position}")
+    return digits
 
 
 def _items(path: Path, data: bytes, shape: tuple[int, ...]) -> NDArray[np.uint8]:
@@ -44,8 +44,8 @@ def _items(path: Path, data: bytes, shape: tuple[int, ...]) -> NDArray[np.uint8]
             f"found {magic:#010x}",
         )
     if sizes[0] == 0 or tuple(sizes[1:]) != shape:
-        wanted, found = (" x ".join(map(str, these)) for these in (("n", *shape), sizes))
-        raise DataError(path, f"the sizes {wanted} with n at least 1 are expected, found {found}")
+        wanted, stated = (" x ".join(map(str, these)) for these in (("n", *shape), sizes))
+        raise DataError(path, f"the sizes {wanted} with n at least 1 are expected, found {stated}")
     if len(data) != header + math.prod(sizes):
         raise DataError(
             path,

@@ -139,9 +139,9 @@ def count_frequencies(length: int, types: int) -> NDArray[np.float64]:
         walk[min(DEEPEST, count + 1), count] += move
         walk[max(0, count - 1), count] += move
         walk[count, count] += 1 - 2 * move
-    found = np.empty((length, DEEPEST + 1))
+    frequencies = np.empty((length, DEEPEST + 1))
     now = np.eye(DEEPEST + 1)[0]
     for step in range(length):
         now = walk @ now
-        found[step] = now
-    return found
+        frequencies[step] = now
+    return frequencies

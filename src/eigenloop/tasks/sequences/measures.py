@@ -57,17 +57,17 @@ def of_values(truth: Floats, predicted: Floats, names: Sequence[str], guess: Flo
     R^2 = 1 - sum (y - t)^2 / sum (t - mean t)^2, averaged over outputs; of a constant output it is 1 if all is
     right and else 0.
     """
-    found: dict[str, Any] = _errors(truth, predicted)
+    scores: dict[str, Any] = _errors(truth, predicted)
     if len(names) > 1:
-        found["outputs"] = {
+        scores["outputs"] = {
             name: _errors(truth[:, [k]], predicted[:, [k]]) | {"r2": r_squared(truth[:, k], predicted[:, k])}
             for k, name in enumerate(names)
         }
-    found["r2"] = float(np.mean([r_squared(truth[:, k], predicted[:, k]) for k in range(truth.shape[1])]))
-    found["count"] = len(truth)
+    scores["r2"] = float(np.mean([r_squared(truth[:, k], predicted[:, k]) for k in range(truth.shape[1])]))
+    scores["count"] = len(truth)
     if guess is not None:
-        found["guess"] = _errors(truth, np.broadcast_to(guess, truth.shape))
-    return found
+        scores["guess"] = _errors(truth, np.broadcast_to(guess, truth.shape))
+    return scores
 
 
 def of_forecasts(truth: Floats, predicted: Floats, names: Sequence[str], naive: Floats | None = None) -> dict[str, Any]:
@@ -76,21 +76,21 @@ def of_forecasts(truth: Floats, predicted: Floats, names: Sequence[str], naive: 
     The naive guess is that every channel stays as it is. `skill` is 1 - MSE / MSE of the naive guess: above 0 is
     better.
     """
-    found: dict[str, Any] = _errors(truth, predicted)
+    scores: dict[str, Any] = _errors(truth, predicted)
     if len(names) > 1:
-        found["outputs"] = {name: _errors(truth[..., k], predicted[..., k]) for k, name in enumerate(names)}
-    found["count"] = len(truth)
+        scores["outputs"] = {name: _errors(truth[..., k], predicted[..., k]) for k, name in enumerate(names)}
+    scores["count"] = len(truth)
     guessed = None if naive is None else np.broadcast_to(naive, truth.shape)
     if guessed is not None:
-        found["guess"] = _errors(truth, guessed)
-        mse = found["guess"]["rmse"] ** 2
-        found["skill"] = 1 - found["rmse"] ** 2 / mse if mse > 0 else 0.0
-    found["ahead"] = [
+        scores["guess"] = _errors(truth, guessed)
+        mse = scores["guess"]["rmse"] ** 2
+        scores["skill"] = 1 - scores["rmse"] ** 2 / mse if mse > 0 else 0.0
+    scores["ahead"] = [
         _errors(truth[:, step], predicted[:, step])
         | ({} if guessed is None else {"guess": _errors(truth[:, step], guessed[:, step])})
         for step in range(truth.shape[1])
     ]
-    return found
+    return scores
 
 
 def r_squared(truth: Floats, predicted: Floats) -> float:

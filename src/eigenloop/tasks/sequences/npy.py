@@ -44,9 +44,9 @@ def read(path: Path, options: Options) -> SequenceData:
     values = _mapped(path)
     prefix = "" if path.stem.lower() == "x" else f"{path.stem}_"
     beside = {name: path.with_name(f"{prefix}{name}.npy") for name in BESIDE}
-    found = {name: file for name, file in beside.items() if file.is_file()}
-    arrays = {name: _loaded(file, options.max_bytes) for name, file in found.items()}
-    origin = Origin(path, (path, *found.values()))
+    companions = {name: file for name, file in beside.items() if file.is_file()}
+    arrays = {name: _loaded(file, options.max_bytes) for name, file in companions.items()}
+    origin = Origin(path, (path, *companions.values()))
     return from_arrays(values, **named(path, arrays), layout=options.layout, per_step=options.per_step, origin=origin)
 
 
@@ -92,8 +92,8 @@ def array(path: Path, name: str, head: Header, content: bytes) -> NDArray[Any]:
         raise DataError(
             path, f"{name} is cut off or damaged: {expected:,} bytes are expected and {len(content):,} found"
         )
-    found: NDArray[Any] = np.frombuffer(content, head.dtype, math.prod(head.shape), head.offset)
-    return found.reshape(head.shape, order="F" if head.column_major else "C")
+    flat: NDArray[Any] = np.frombuffer(content, head.dtype, math.prod(head.shape), head.offset)
+    return flat.reshape(head.shape, order="F" if head.column_major else "C")
 
 
 def _loaded(path: Path, limit: int) -> NDArray[Any]:

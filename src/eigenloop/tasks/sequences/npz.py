@@ -32,9 +32,9 @@ def read(path: Path, options: Options) -> SequenceData:
     if "X" in arrays:
         return data("")
     if "X_train" not in arrays:
-        found = ", ".join(sorted(arrays)[:8]) or "none of these"
+        listing = ", ".join(sorted(arrays)[:8]) or "none of these"
         raise DataError(
-            path, f"no array is named X or X_train (of those known there is {found}): np.savez(..., X=X, y=y)"
+            path, f"no array is named X or X_train (of those known there is {listing}): np.savez(..., X=X, y=y)"
         )
     return join({part: data(f"_{part}") for part in PARTS if f"X_{part}" in arrays})
 
@@ -43,7 +43,7 @@ def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
     """Read the arrays whose names are known, all together within the limit."""
     bounded.size_of(path, limit)
     known = {base + suffix for base in ("X", *npy.BESIDE) for suffix in ("", *(f"_{part}" for part in PARTS))}
-    found: dict[str, NDArray[Any]] = {}
+    arrays: dict[str, NDArray[Any]] = {}
     try:
         with zipfile.ZipFile(path) as archive:
             for info in archive.infolist():
@@ -58,7 +58,7 @@ def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
                     if head.offset + head.bytes != info.file_size:
                         raise DataError(path, f"{name} is cut off or damaged: its header and its size disagree")
                 with archive.open(info) as stream:
-                    found[name] = npy.array(path, name, head, stream.read())
+                    arrays[name] = npy.array(path, name, head, stream.read())
     except DataError:
         raise
     except OSError as error:
@@ -66,4 +66,4 @@ def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
     except Exception as error:  # zipfile, zlib and lzma each have their own for a damaged archive
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"the .npz archive is cut off or damaged ({reason}): save it again") from error
-    return found
+    return arrays

@@ -73,8 +73,8 @@ class Classes:
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
         """Report the mean of the recalls of the classes that there are: balanced accuracy."""
         recalls = [value for name, value in means.items() if name.startswith("recall ") and not math.isnan(value)]
-        found = {name: value for name, value in means.items() if not name.startswith("recall ")}
-        return found | ({"balanced_accuracy": sum(recalls) / len(recalls)} if recalls else {})
+        other_means = {name: value for name, value in means.items() if not name.startswith("recall ")}
+        return other_means | ({"balanced_accuracy": sum(recalls) / len(recalls)} if recalls else {})
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,10 +51,10 @@ class Outcome:
         if self.truth is None:
             raise ValueError("without the truth nothing can be measured: the data have no labels")
         if self.kind.endswith("class"):
-            found = measures.of_classes(self.truth, self.classes, self.names)
+            scores = measures.of_classes(self.truth, self.classes, self.names)
             if self.guess is not None:
-                found["guess"] = {"accuracy": float((self.truth == int(self.guess.argmax())).mean())}
-            return found
+                scores["guess"] = {"accuracy": float((self.truth == int(self.guess.argmax())).mean())}
+            return scores
         predicted, truth = self.predicted, self.truth.astype(np.float64)
         if self.kind != "forecast":
             return measures.of_values(truth, predicted, self.names, self.guess)
@@ -80,20 +80,20 @@ class Outcome:
         a column of steps, and of a forecast one that says how many steps ahead.
         """
         names = np.asarray(self.case_names)[self.case] if len(self.case) else np.zeros(0, "U1")
-        found: dict[str, NDArray[Any]] = {"case": names}
+        columns: dict[str, NDArray[Any]] = {"case": names}
         if self.kind == "forecast":
             horizon = self.predicted.shape[1]
-            found = {"case": np.repeat(names, horizon), "from_step": np.repeat(self.step, horizon)}
-            found["ahead"] = np.tile(np.arange(1, horizon + 1), len(self))
+            columns = {"case": np.repeat(names, horizon), "from_step": np.repeat(self.step, horizon)}
+            columns["ahead"] = np.tile(np.arange(1, horizon + 1), len(self))
             flat = self.predicted.reshape(len(self) * horizon, -1)
-            return found | {_free(name, found): flat[:, number] for number, name in enumerate(self.names)}
+            return columns | {_free(name, columns): flat[:, number] for number, name in enumerate(self.names)}
         if self.kind.startswith("step-"):
-            found["step"] = self.step
+            columns["step"] = self.step
         if self.kind.endswith("class"):
-            found["prediction"] = np.asarray(self.names)[self.classes]
-            return found | {f"p({name})": self.predicted[:, number] for number, name in enumerate(self.names)}
+            columns["prediction"] = np.asarray(self.names)[self.classes]
+            return columns | {f"p({name})": self.predicted[:, number] for number, name in enumerate(self.names)}
         names_of = ("prediction",) if self.names == ("value",) else self.names
-        return found | {_free(name, found): self.predicted[:, number] for number, name in enumerate(names_of)}
+        return columns | {_free(name, columns): self.predicted[:, number] for number, name in enumerate(names_of)}
 
 
 def _free(name: str, taken: dict[str, NDArray[Any]]) -> str:

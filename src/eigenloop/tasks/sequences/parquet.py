@@ -28,8 +28,8 @@ def read(path: Path, options: Options) -> SequenceData:
     except Exception as error:  # pyarrow's own, and Python's for what it passes through
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"the Parquet file is cut off or damaged ({reason}): save it again") from error
-    found = roles(path, names, options.columns)
-    return from_table(path, frame, found, options.per_step, lambda row: f"row {row + 1}", None)
+    column_roles = roles(path, names, options.columns)
+    return from_table(path, frame, column_roles, options.per_step, lambda row: f"row {row + 1}", None)
 
 
 def _table(path: Path, data: bytes, limit: int) -> Any:

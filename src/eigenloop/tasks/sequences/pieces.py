@@ -70,8 +70,8 @@ def windows(pieces: Pieces, window: int, stride: int | None = None, *, keep_rest
     A piece that is shorter than a window stays whole. The steps at the end of a piece that fill no window are left out,
     unless `keep_rest` makes them one shorter window: with ``stride=window``, every step is then seen exactly once.
 
-    >>> found = windows(Pieces.of([0, 1], [0, 20], [11, 3]), window=4, stride=3)
-    >>> list(zip(found.case.tolist(), found.start.tolist(), found.length.tolist()))
+    >>> cut = windows(Pieces.of([0, 1], [0, 20], [11, 3]), window=4, stride=3)
+    >>> list(zip(cut.case.tolist(), cut.start.tolist(), cut.length.tolist()))
     [(0, 0, 4), (0, 3, 4), (0, 6, 4), (1, 20, 3)]
     """
     return windows_of(pieces, window, stride, keep_rest=keep_rest)[0]

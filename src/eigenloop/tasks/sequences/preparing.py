@@ -82,25 +82,25 @@ def prepare(
 
     >>> from eigenloop.tasks.sequences import from_arrays, whole
     >>> data = from_arrays(np.array([[1.0, 3.0], [2.0, 2.0], [100.0, 100.0]]), [0, 1, 0])
-    >>> found = prepare(data, whole(data, [0, 1]))
-    >>> found.mean, found.inputs(data, 0, 0, 2)[:, 0]
+    >>> preparation = prepare(data, whole(data, [0, 1]))
+    >>> preparation.mean, preparation.inputs(data, 0, 0, 2)[:, 0]
     (array([2.]), array([-1.4142135,  1.4142135], dtype=float32))
     """
     one_of("missing", missing, get_args(Missing))
-    found = statistics(data, train)
-    if missing == "error" and found.first_missing is not None:
-        raise missing_error(data, found.first_missing, int(found.missing.sum()))
+    train_statistics = statistics(data, train)
+    if missing == "error" and train_statistics.first_missing is not None:
+        raise missing_error(data, train_statistics.first_missing, int(train_statistics.missing.sum()))
     unit = _time_unit(data, train) if time_difference else None
-    return Preparation(found.mean, scale_of(found), missing, unit)
+    return Preparation(train_statistics.mean, scale_of(train_statistics), missing, unit)
 
 
-def scale_of(found: Statistics) -> NDArray[np.float64]:
+def scale_of(channel_statistics: Statistics) -> NDArray[np.float64]:
     """Return the deviations, and 1 where nothing deviates.
 
     Of values that differ by less than their rounding the deviation may be zero, or too small to divide by.
     """
-    tiny = found.deviation <= 1e-12 * np.maximum(np.abs(found.mean), 1e-290)
-    return np.where(found.constant | tiny, 1.0, found.deviation)
+    tiny = channel_statistics.deviation <= 1e-12 * np.maximum(np.abs(channel_statistics.mean), 1e-290)
+    return np.where(channel_statistics.constant | tiny, 1.0, channel_statistics.deviation)
 
 
 def missing_error(data: SequenceData, place: str, count: int = 1) -> DataError:

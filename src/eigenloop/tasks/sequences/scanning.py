@@ -42,8 +42,8 @@ def statistics(data: SequenceData, pieces: Pieces | None = None) -> Statistics:
     Blocks are added by the formula of Chan, Golub and LeVeque (1979), in float64.
 
     >>> from eigenloop.tasks.sequences import from_arrays
-    >>> found = statistics(from_arrays(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), [0, 1]))
-    >>> found.mean, found.missing, found.first_missing
+    >>> summary = statistics(from_arrays(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), [0, 1]))
+    >>> summary.mean, summary.missing, summary.first_missing
     (array([3.]), array([1]), 'case 0, step 2, channel 0')
     """
     m = data.channels
@@ -96,9 +96,9 @@ def _blocks(data: SequenceData, pieces: Pieces) -> Iterator[tuple[Pieces, NDArra
 
 
 def _gathered(data: SequenceData, where: list[tuple[int, int, int]]) -> tuple[Pieces, NDArray[np.float64]]:
-    found: list[Any] = [data.values[data.steps(case, start, start + length)] for case, start, length in where]
+    slices: list[Any] = [data.values[data.steps(case, start, start + length)] for case, start, length in where]
     # Sums over the last axis are several times as fast.
-    block = np.ascontiguousarray((found[0] if len(found) == 1 else np.concatenate(found)).T, np.float64)
+    block = np.ascontiguousarray((slices[0] if len(slices) == 1 else np.concatenate(slices)).T, np.float64)
     return Pieces.of(*zip(*where, strict=True)), block
 
 

@@ -75,19 +75,19 @@ def with_channels(data: SequenceData, wanted: Sequence[str]) -> SequenceData:
     >>> with_channels(data, ["a", "b"]).case(0)
     array([[2., 1.]])
     """
-    wanted, found = tuple(wanted), data.channel_names
-    if found == wanted:
+    wanted, channels = tuple(wanted), data.channel_names
+    if channels == wanted:
         return data
-    if missing := [name for name in wanted if name not in found]:
+    if missing := [name for name in wanted if name not in channels]:
         unnamed = tuple(map(str, range(len(wanted))))
-        if len(found) == len(wanted) and unnamed in (found, wanted):
+        if len(channels) == len(wanted) and unnamed in (channels, wanted):
             return dataclasses.replace(data, channel_names=wanted)
         raise DataError(
             data.origin.path,
-            f"channel {missing[0]} is wanted and not there: it has {_listed(found)}, the network takes "
+            f"channel {missing[0]} is wanted and not there: it has {_listed(channels)}, the network takes "
             f"{_listed(wanted)}",
         )
-    order = [found.index(name) for name in wanted]
+    order = [channels.index(name) for name in wanted]
     return dataclasses.replace(data, values=data.values[..., order], channel_names=wanted)
 
 

@@ -62,12 +62,12 @@ def folds(
         return _time_folds(data, count, valid)
     cases = np.arange(len(data)) if data.parts is None else np.flatnonzero(data.parts != PARTS.index("test"))
     assigned = _assigned(data, cases, [1 / count] * count, seed, by)
-    found = []
+    splits = []
     for fold in range(count):
         shares = {"train": 1 - valid, "valid": valid}
         parts = _drawn(data, cases[assigned != fold], shares, seed, by)
-        found.append({**parts, "test": whole(data, cases[assigned == fold])})
-    return found
+        splits.append({**parts, "test": whole(data, cases[assigned == fold])})
+    return splits
 
 
 def _fixed(
@@ -79,8 +79,8 @@ def _fixed(
     drawn = {name: share for name, share in shares.items() if name == "train" or not len(given[name])}
     # Shares are those of what is left when the fixed parts are taken away.
     drawn = {name: share / sum(drawn.values()) for name, share in drawn.items()}
-    found = _drawn(data, given["train"], drawn, seed, by)
-    return {name: found[name] if name in found else whole(data, given[name]) for name in PARTS}
+    drawn_parts = _drawn(data, given["train"], drawn, seed, by)
+    return {name: drawn_parts[name] if name in drawn_parts else whole(data, given[name]) for name in PARTS}
 
 
 def _drawn(
@@ -127,15 +127,15 @@ def _chosen(data: SequenceData, by: By | None) -> By:
 def _time_folds(data: SequenceData, count: int, valid: float) -> list[dict[str, Pieces]]:
     """Every block of time is tested once; the block before it, at its end, is what validates."""
     cut = blocks(whole(data), [1.0] * count)
-    found = []
+    splits = []
     for fold in range(count):
         others = [cut[(fold + 1 + n) % count] for n in range(count - 1)]
         share = min(0.5, valid * (count - 1))
         kept, validating = blocks(others[-1], [1 - share, share]) if share else (others[-1], others[-1][:0])
         train = _together([*others[:-1], kept])
         parts = {"train": train, "valid": validating, "test": cut[fold]}
-        found.append(_not_empty(data, parts, {"train": 1, "valid": valid, "test": 1}))
-    return found
+        splits.append(_not_empty(data, parts, {"train": 1, "valid": valid, "test": 1}))
+    return splits
 
 
 def _together(pieces: list[Pieces]) -> Pieces:

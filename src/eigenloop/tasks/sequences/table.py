@@ -86,11 +86,11 @@ def _cases(path: Path, table: Any, roles: Roles, row: Row) -> tuple[NDArray[np.i
         return np.zeros(table.num_rows, np.int64), None
     column = texts(path, table, roles.case)
     order: dict[str, int] = {}
-    found = np.array([order.setdefault(name, len(order)) for name in column.tolist()], np.int64)
+    cases = np.array([order.setdefault(name, len(order)) for name in column.tolist()], np.int64)
     if "" in order:
-        first = int(np.flatnonzero(found == order[""])[0])
+        first = int(np.flatnonzero(cases == order[""])[0])
         raise DataError(path, f"{row(first)} has nothing in column {roles.case}: every row needs its case")
-    return found, list(order)
+    return cases, list(order)
 
 
 def _labels(

@@ -123,10 +123,10 @@ def _class_baseline(task: Sequences) -> dict[str, float]:
 def _naive_baseline(task: Sequences) -> dict[str, float]:
     """Every value stays as it is: over some windows of the part for choosing, or else of the training part."""
     part = task.pieces["valid"] if len(task.pieces["valid"]) else task.pieces["train"]
-    found = task.windowing.for_evaluation(part)[0]
-    if not len(found):
-        found = task.windowing.for_training(task.pieces["train"])
-    chosen = found[np.unique(np.linspace(0, len(found) - 1, min(_GUESSED, len(found))).astype(np.int64))]
+    windows = task.windowing.for_evaluation(part)[0]
+    if not len(windows):
+        windows = task.windowing.for_training(task.pieces["train"])
+    chosen = windows[np.unique(np.linspace(0, len(windows) - 1, min(_GUESSED, len(windows))).astype(np.int64))]
     scale = task.scalings()["output"][1].float()
     loss = squares = absolute = terms = count = 0.0
     objective = Values(scale)

@@ -79,13 +79,13 @@ class Sequences(SequenceSettings, Task):
 
     @functools.cached_property
     def _train(self) -> Pieces:
-        found = self.windowing.for_training(self.pieces["train"])
+        windows = self.windowing.for_training(self.pieces["train"])
         if (weights := self.sequences.weights) is not None:
-            found = found[weights[found.case] > 0]
-        if not len(found):
+            windows = windows[weights[windows.case] > 0]
+        if not len(windows):
             assert self.data is not None
             raise DataError(self.data, f"its training part has no piece longer than horizon={self.horizon}: lower it")
-        return found
+        return windows
 
     @functools.cached_property
     def _objective(self) -> Objective:
@@ -174,11 +174,11 @@ class Sequences(SequenceSettings, Task):
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Return a part in the order of the file."""
         one_of("split", split, PARTS)
-        found = self.windowing.for_evaluation(self.pieces[split])[0]
-        if not len(found):
+        windows = self.windowing.for_evaluation(self.pieces[split])[0]
+        if not len(windows):
             assert self.data is not None
             raise DataError(self.data, f"its part {split} is empty: give it a larger share")
-        return (self.batch_of(found[start : start + batch_size]) for start in range(0, len(found), batch_size))
+        return (self.batch_of(windows[start : start + batch_size]) for start in range(0, len(windows), batch_size))
 
     def batch_of(self, pieces: Pieces) -> Batch:
         """Return pieces as a batch, in the units of the file: the network normalises."""
@@ -218,13 +218,13 @@ class Sequences(SequenceSettings, Task):
 
     def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
         """Return mean and deviation of inputs and targets in the training part."""
-        found = {}
+        scalings = {}
         if "input" in self.scales:
             mean, scale = self.preparation.affine
-            found["input"] = (torch.from_numpy(mean), torch.from_numpy(scale))
+            scalings["input"] = (torch.from_numpy(mean), torch.from_numpy(scale))
         if self._target_scaling is not None:
-            found["output"] = self._target_scaling
-        return found
+            scalings["output"] = self._target_scaling
+        return scalings
 
     # ---------------------------------------------------------------- what a run remembers
 

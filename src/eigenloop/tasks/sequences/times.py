@@ -29,17 +29,17 @@ def column(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDAr
     if is_text(table, name):
         raise DataError(path, f"column {name} holds text, not times: write numbers, or dates as 2024-05-31 12:00:00")
     if types.is_temporal(kind) and not types.is_interval(kind):
-        found = table.column(name)
+        times = table.column(name)
         if types.is_timestamp(kind):
-            found = found.cast(pa.timestamp("us"), safe=False)
+            times = times.cast(pa.timestamp("us"), safe=False)
         elif types.is_date(kind):
-            found = found.cast(pa.timestamp("s"))
+            times = times.cast(pa.timestamp("s"))
         elif types.is_time(kind):
-            found = found.cast(pa.time64("us"), safe=False)
+            times = times.cast(pa.time64("us"), safe=False)
         unit = 1.0 if types.is_date(kind) else 1e-6
         if types.is_duration(kind):
-            found = found.cast(pa.duration("us"), safe=False)
-        whole = found.cast(pa.int64())
+            times = times.cast(pa.duration("us"), safe=False)
+        whole = times.cast(pa.int64())
         missing = whole.is_null().to_numpy()
         exact = whole.fill_null(0).to_numpy()
         seconds = (exact - exact[0]) * unit

@@ -79,8 +79,8 @@ def _flag(tags: dict[str, list[str]], name: str) -> bool:
 def _case(path: Path, number: int, fields: list[str]) -> NDArray[np.float64]:
     channels = [_channel(path, number, column, field) for column, field in enumerate(fields)]
     if len({len(channel) for channel in channels}) != 1:
-        found = ", ".join(str(len(channel)) for channel in channels[:8])
-        raise DataError(path, f"the channels in line {number} have different lengths ({found}): all need the same")
+        lengths = ", ".join(str(len(channel)) for channel in channels[:8])
+        raise DataError(path, f"the channels in line {number} have different lengths ({lengths}): all need the same")
     return np.stack(channels, axis=1)
 
 

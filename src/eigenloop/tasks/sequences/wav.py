@@ -28,13 +28,13 @@ def samples(path: Path, limit: int) -> tuple[NDArray[np.float64], int]:
         ) from error
     if not 1 <= width <= 4:
         raise DataError(path, f"it has {8 * width} bits a sample: save it with 8, 16, 24 or 32")
-    found = len(content) // (width * channels)
-    if not 0 < found == expected or not 100 <= rate <= 768_000:
+    frames = len(content) // (width * channels)
+    if not 0 < frames == expected or not 100 <= rate <= 768_000:
         raise DataError(
             path,
-            f"{expected:,} samples are expected and {found:,} found, {rate:,} a second: it is cut off or damaged",
+            f"{expected:,} samples are expected and {frames:,} found, {rate:,} a second: it is cut off or damaged",
         )
-    return _scaled(content[: found * width * channels], width).reshape(found, channels).mean(1), rate
+    return _scaled(content[: frames * width * channels], width).reshape(frames, channels).mean(1), rate
 
 
 def _scaled(content: bytes, width: int) -> NDArray[np.float64]:

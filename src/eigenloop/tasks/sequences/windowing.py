@@ -41,11 +41,11 @@ class Windowing:
         return self._cut(pieces, self.window, keep_rest=True)
 
     def _cut(self, pieces: Pieces, stride: int | None, keep_rest: bool) -> tuple[Pieces, NDArray[np.int64]]:
-        found, owner = pieces, np.arange(len(pieces))
+        windows, owner = pieces, np.arange(len(pieces))
         if self.window is not None:
-            found, owner = windows_of(pieces, self.window + self.ahead, stride, keep_rest=keep_rest)
-        long = found.length > self.ahead
-        return found[long], owner[long]
+            windows, owner = windows_of(pieces, self.window + self.ahead, stride, keep_rest=keep_rest)
+        long = windows.length > self.ahead
+        return windows[long], owner[long]
 
     def described(self, train: Pieces) -> str:
         """Say how many windows there are, if recordings are cut."""

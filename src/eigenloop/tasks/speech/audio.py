@@ -50,7 +50,7 @@ def _riff(path: Path, data: bytes) -> tuple[int, NDArray[np.int16]]:
         raise DataError(path, f"the RIFF header is cut off or damaged{reason}: get the file again") from error
     if shape != (1, 2):
         raise DataError(path, f"{shape[0]} x {8 * shape[1]} bits a sample where TIMIT has 1 x 16: use the original")
-    found = len(content) // 2
-    if found < expected:
-        raise DataError(path, f"it is cut off: {expected:,} samples are expected and {found:,} found; get it again")
-    return rate, np.frombuffer(content, np.int16, found)
+    available = len(content) // 2
+    if available < expected:
+        raise DataError(path, f"it is cut off: {expected:,} samples are expected and {available:,} found; get it again")
+    return rate, np.frombuffer(content, np.int16, available)

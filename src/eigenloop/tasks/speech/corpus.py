@@ -112,10 +112,10 @@ def _archive(path: Path) -> Iterator[tuple[str, Utterance]]:
         data = path.read_bytes()
     except OSError as error:
         raise DataError(path, f"it cannot be read: {error.strerror or error}") from error
-    if (found := hashlib.sha256(data).hexdigest()) != ARCHIVE_SHA256:
+    if (digest := hashlib.sha256(data).hexdigest()) != ARCHIVE_SHA256:
         raise DataError(
             path,
-            f"this is not the known archive: {len(data):,} bytes with sha256 {found[:16]}... where "
+            f"this is not the known archive: {len(data):,} bytes with sha256 {digest[:16]}... where "
             f"{ARCHIVE_SHA256[:16]}... is expected; unpack it instead, if it is the sample, or get it again",
         )
     with tarfile.open(fileobj=io.BytesIO(data)) as archive:
@@ -125,9 +125,9 @@ def _archive(path: Path) -> Iterator[tuple[str, Utterance]]:
                 yield SAMPLE_REGIONS[match[1]], Utterance(match[2], path / member.name, content.read())
 
 
-def _checked(path: Path, kind: Literal["full", "sample"], found: Iterator[tuple[str, Utterance]]) -> Corpus:
+def _checked(path: Path, kind: Literal["full", "sample"], part_utterances: Iterator[tuple[str, Utterance]]) -> Corpus:
     parts: dict[str, list[Utterance]] = {part: [] for part in SPEAKERS[kind]}
-    for part, utterance in found:
+    for part, utterance in part_utterances:
         parts[part].append(utterance)
     for part, speakers in SPEAKERS[kind].items():
         sentences = Counter(utterance.speaker for utterance in parts[part])

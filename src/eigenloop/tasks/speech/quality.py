@@ -51,10 +51,10 @@ def scores(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> dic
     installed = [name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is not None]
     if not np.isfinite(estimate).all():
         return dict.fromkeys(("segsnr", *installed), math.nan)
-    found: dict[str, float | None] = {"segsnr": segmental_snr(reference, estimate)}
+    measures: dict[str, float | None] = {"segsnr": segmental_snr(reference, estimate)}
     for name in installed:
-        found[name] = {"stoi": stoi, "pesq": pesq}[name](reference, estimate)
-    return found
+        measures[name] = {"stoi": stoi, "pesq": pesq}[name](reference, estimate)
+    return measures
 
 
 def segmental_snr(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> float:

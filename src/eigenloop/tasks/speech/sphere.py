@@ -36,9 +36,9 @@ def parse(path: Path, data: bytes) -> tuple[int, NDArray[np.int16]]:
     _wanted(path, fields, "channel_count", ("1",))
     _wanted(path, fields, "sample_n_bytes", ("2",))
     order = _BYTE_ORDERS[_wanted(path, fields, "sample_byte_format", tuple(_BYTE_ORDERS))]
-    expected, found = _number(path, fields, "sample_count"), (len(data) - int(size[1])) // 2
-    if found < expected:
-        raise DataError(path, f"it is cut off: {expected:,} samples are expected and {found:,} found; get it again")
+    expected, available = _number(path, fields, "sample_count"), (len(data) - int(size[1])) // 2
+    if available < expected:
+        raise DataError(path, f"it is cut off: {expected:,} samples are expected and {available:,} found; get it again")
     samples = np.frombuffer(data, order, expected, int(size[1]))
     return _number(path, fields, "sample_rate"), samples.astype(np.int16)
 
