@@ -39,10 +39,10 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
     """
     if draws < 2:
         raise ConfigError(f"bounds are tried over at least 2 draws, got {draws}: give more")
-    found = checks(draws, seed)
+    statements = checks(draws, seed)
     rows = tuple(
         (check.name, version, len(check.measured), check.violations(version), check.tightest(version))
-        for check in found
+        for check in statements
         for version in check.bounds
     )
     return Result(
@@ -51,22 +51,22 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
         numbers={
             "draws": draws,
             "seed": seed,
-            "statements": [_numbers(check) for check in found],
+            "statements": [_numbers(check) for check in statements],
         },
         table=Table(("statement", "version", "draws", "violated", "tightest"), rows),
-        figure=_drawn(found),
+        figure=_drawn(statements),
         notes=(
             "tightest: the largest measured / bound (bound / measured of proposition 1, a lower bound); beyond 1 the "
             "statement is violated.",
-            *_impossible(found),
+            *_impossible(statements),
             "Corollaries 2 and 3 say 'about 2' and 'about 1'; printed, they are taken as 2 and 1.",
         ),
     )
 
 
-def _impossible(found: list[Check]) -> list[str]:
+def _impossible(statements: list[Check]) -> list[str]:
     """Say of each statement how many draws no measured number could satisfy, if there are any."""
-    counts = {f"{check.name}, {version}": check.impossible(version) for check in found for version in check.bounds}
+    counts = {f"{check.name}, {version}": check.impossible(version) for check in statements for version in check.bounds}
     return [
         f"Not in it: {count} draws of {name}, where the upper bound is not even positive."
         for name, count in counts.items()
@@ -94,10 +94,10 @@ def _numbers(check: Check) -> dict[str, object]:
     }
 
 
-def _drawn(found: list[Check]) -> Figure:
+def _drawn(statements: list[Check]) -> Figure:
     with styled():
         figure, axes = panels(4, rows=2, width=3.6, height=3.4)
-        for axis, check in zip(axes, found, strict=True):
+        for axis, check in zip(axes, statements, strict=True):
             _draw(axis, check)
     return figure
 

@@ -65,12 +65,12 @@ def replay(training: Training, order: int, reset_every: int | None, *, published
 
 def replays(training: Training, reset_every: int) -> dict[str, Drift]:
     """Carry Z by every order, with and without resets, and as the authors' code does."""
-    found = {}
+    drifts = {}
     for order in (1, 2, 3):
-        found[f"order {order}"] = replay(training, order, reset_every)
-        found[f"order {order}, no reset"] = replay(training, order, None)
-    found["published code"] = replay(training, 2, published_neumann.RESET_EVERY, published=True)
-    return found
+        drifts[f"order {order}"] = replay(training, order, reset_every)
+        drifts[f"order {order}, no reset"] = replay(training, order, None)
+    drifts["published code"] = replay(training, 2, published_neumann.RESET_EVERY, published=True)
+    return drifts
 
 
 def update_seconds(n: int, rounds: int = ROUNDS, turn: float = TURN) -> dict[str, float]:
@@ -98,9 +98,9 @@ def update_seconds(n: int, rounds: int = ROUNDS, turn: float = TURN) -> dict[str
 
 def _seconds(call: Callable[[], object], turn: float) -> list[float]:
     """Time single calls, of which few are interrupted, for as long as a turn lasts."""
-    found: list[float] = []
-    while sum(found) < turn or not found:
+    durations: list[float] = []
+    while sum(durations) < turn or not durations:
         start = time.perf_counter()
         call()
-        found.append(time.perf_counter() - start)
-    return found
+        durations.append(time.perf_counter() - start)
+    return durations

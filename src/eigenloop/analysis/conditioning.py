@@ -25,8 +25,8 @@ def haar_matrices(count: int, n: int, seed: int) -> Tensor:
 
 def quantized(W: Tensor, bits: int) -> Tensor:
     """Quantize a batch of matrices, each with a step of its own."""
-    found: Tensor = torch.func.vmap(lambda matrix: quantize(matrix, bits))(W)
-    return found
+    matrices: Tensor = torch.func.vmap(lambda matrix: quantize(matrix, bits))(W)
+    return matrices
 
 
 def power_error(W: Tensor, bits: int, power: int) -> Tensor:
@@ -44,8 +44,8 @@ def ratios(W: Tensor, bits: int) -> Tensor:
 
 def violations(W: Tensor, bits: int) -> int:
     """Count the matrices whose q(W) is beyond bound (3) or (4)."""
-    found = [departure(q, bits) for q in quantized(W, bits)]
-    return sum(d.gram > d.gram_bound or d.singular > d.singular_bound for d in found)
+    departures = [departure(q, bits) for q in quantized(W, bits)]
+    return sum(d.gram > d.gram_bound or d.singular > d.singular_bound for d in departures)
 
 
 def conditioning(draws: int = 1000, size: int = SIZE, seed: int = 0) -> Result:

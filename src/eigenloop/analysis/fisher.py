@@ -172,13 +172,13 @@ def fisher(size: int = SIZE) -> Result:
         size: n; the published numbers are for 100.
     """
     steps = size + size // 2 + 1
-    found = {
+    memories = {
         (alpha, beta, d): memory(size, alpha, beta, d, steps) for d in DIAGONALS for beta in BETAS for alpha in ALPHAS
     }
     # Four times n: what is left after that is less than a double resolves.
-    rough = {row: memory_in_doubles(size, *row, steps=4 * size) for row in found}
+    rough = {row: memory_in_doubles(size, *row, steps=4 * size) for row in memories}
     rows = []
-    for row, exact in found.items():
+    for row, exact in memories.items():
         published = PUBLISHED[row] if size == SIZE else None
         rows.append((*row, published, f"{exact.total:.5f}", f"{rough[row].sum():.5f}", f"{exact.condition:.1e}"))
     columns = ("alpha", "beta", "d", "published", "exact", "in doubles", "cond(C)")
@@ -199,24 +199,24 @@ def fisher(size: int = SIZE) -> Result:
                     "curve": rounded(exact.curve.tolist()),
                     "curve_in_doubles": rounded(rough[alpha, beta, d][:steps].tolist()),
                 }
-                for (alpha, beta, d), exact in found.items()
+                for (alpha, beta, d), exact in memories.items()
             ],
         },
         table=Table(columns, tuple(rows)),
-        figure=_drawn(found, rough, size),
+        figure=_drawn(memories, rough, size),
         notes=(
             "Where d = 0.2 the published numbers, like ours in doubles, carry the rounding of an ill-conditioned C.",
         ),
     )
 
 
-def _drawn(found: dict[Row, Memory], rough: dict[Row, Doubles], size: int) -> Figure:
+def _drawn(memories: dict[Row, Memory], rough: dict[Row, Doubles], size: int) -> Figure:
     with styled():
         figure, axes = panels(3, width=4.0)
         titles = ("d = 0: gone after n steps", "d = 0.2: remembered for longer", "d = 0.2: the error of doubles")
         for axis, title in zip(axes, titles, strict=True):
             axis.set(title=title, xlabel="k, steps ago", yscale="log", xlim=(0, size + size // 2))
-        for (alpha, beta, d), exact in found.items():
+        for (alpha, beta, d), exact in memories.items():
             colour, ls = look(alpha, beta)
             axis = axes[DIAGONALS.index(d)]
             shown = exact.curve[:size] if d == 0 else exact.curve

@@ -87,11 +87,11 @@ def input_norms(through: Tensor, into: Tensor, rows: slice) -> Tensor:
 def state_norms(through: Tensor, rows: slice) -> Tensor:
     """Return ||dh_T / dh_t||_2 of the block `rows` for t = 1..T: (T,), the last of them 1."""
     product = torch.eye(through.shape[-1], dtype=through.dtype, device=through.device)
-    found = []
+    norms = []
     for J in through.flip(0):
-        found.append(spectral_norm(product[rows, rows]))
+        norms.append(spectral_norm(product[rows, rows]))
         product = product @ J
-    return torch.stack(found[::-1])
+    return torch.stack(norms[::-1])
 
 
 def by_lag(norms: Tensor) -> list[float]:
@@ -160,16 +160,16 @@ def gradients(
     """
     if not runs:
         raise ConfigError("gradients needs the folder of at least one run")
-    found: list[Reach] = []
+    reaches: list[Reach] = []
     numbers, notes = [], []
     for run in runs:
         net, config, step = load_run(run, which, data_dir=data_dir)
         net.requires_grad_(False)
         name = f"{config.network.name} on {config.task.name}"
-        label = label_for(name, run, [reach.label for reach in found])
+        label = label_for(name, run, [reach.label for reach in reaches])
         x, length = _sequences(net, config.task, steps, samples)
         reach = _reach(label, net, x)
-        found.append(reach)
+        reaches.append(reach)
         said = {"model": config.network.name, "task": config.task.name, **origin(run, step)}
         said |= {"quantized": getattr(net.rnn, "quantizer", None) is not None, "steps": len(x), "samples": x.shape[1]}
         numbers.append({"run": label, **said, **reach.numbers()})
@@ -179,8 +179,10 @@ def gradients(
         name="gradients",
         title="Norms of gradients over time",
         numbers={"runs": numbers},
-        table=Table(("run", "part", "lag", "dh/dx", "dh_T/dh"), tuple(row for reach in found for row in reach.rows())),
-        figure=_drawn(found),
+        table=Table(
+            ("run", "part", "lag", "dh/dx", "dh_T/dh"), tuple(row for reach in reaches for row in reach.rows())
+        ),
+        figure=_drawn(reaches),
         notes=(
             f"Means over {x.shape[1]} sequences; dh/dx is ||dh_(t+lag)/dx_t|| averaged over t, dh_T/dh is "
             "||dh_T/dh_(T-lag)||, each of the named part of the state.",
@@ -217,12 +219,12 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> tuple
         return net.entered(x), length
 
 
-def _drawn(found: Sequence[Reach]) -> Figure:
+def _drawn(reaches: Sequence[Reach]) -> Figure:
     """Draw a row of pictures for each network."""
     with styled():
-        columns = max(len(reach.inputs) for reach in found) + 2
-        figure, axes = panels(columns, rows=len(found), width=3.8)
-        for row, reach in enumerate(found):
+        columns = max(len(reach.inputs) for reach in reaches) + 2
+        figure, axes = panels(columns, rows=len(reaches), width=3.8)
+        for row, reach in enumerate(reaches):
             forget, back, *maps = axes[row * columns : (row + 1) * columns]
             _draw_lines(forget, back, reach)
             for axis, (name, norms) in zip(maps, reach.inputs.items(), strict=False):

@@ -54,31 +54,31 @@ def grcar_spectrum(n: int) -> Spectrum:
     |y| |x| / |y^T x| = sum_m |D_m|^2 / |D_n'(lambda)|, since D_n' = -sum_m D_m D_{n-1-m}.
     """
     with mp.workdps(DIGITS):
-        found = np.array([mp.mpc(value) for value in np.linalg.eigvals(grcar(n))], dtype=object)
+        roots = np.array([mp.mpc(value) for value in np.linalg.eigvals(grcar(n))], dtype=object)
         for _ in range(50):
-            minor, slope, squares = _minors(found, n)
+            minor, slope, squares = _minors(roots, n)
             step = minor / slope
-            found = found - step
+            roots = roots - step
             if max(abs(step)) < mp.mpf(10) ** (-DIGITS // 3):
                 break
         else:
             raise _lost(n)
-        values = found.astype(np.complex128)
+        values = roots.astype(np.complex128)
         # Two starts may have met in one eigenvalue: then the sum is not the trace.
-        if abs(sum(found) - n) > mp.mpf(10) ** (-DIGITS // 4):
+        if abs(sum(roots) - n) > mp.mpf(10) ** (-DIGITS // 4):
             raise _lost(n)
         conditions = (squares / abs(slope)).astype(np.float64)
     return Spectrum(values, conditions)
 
 
-def _minors(found: Any, n: int) -> tuple[Any, Any, Any]:
-    """Return D_n, its derivative and |D_0|^2 + ... + |D_{n-1}|^2 for every number in `found`."""
-    zero = found * 0
+def _minors(points: Any, n: int) -> tuple[Any, Any, Any]:
+    """Return D_n, its derivative and |D_0|^2 + ... + |D_{n-1}|^2 for every number in `points`."""
+    zero = points * 0
     last, slopes, squares = [zero, zero, zero, zero + 1], [zero] * 4, zero.copy()
     for _ in range(n):
         squares = squares + abs(last[3]) ** 2
-        slope = (1 - found) * slopes[3] - last[3] + slopes[2] + slopes[1] + slopes[0]
-        minor = (1 - found) * last[3] + last[2] + last[1] + last[0]
+        slope = (1 - points) * slopes[3] - last[3] + slopes[2] + slopes[1] + slopes[0]
+        minor = (1 - points) * last[3] + last[2] + last[1] + last[0]
         last, slopes = [*last[1:], minor], [*slopes[1:], slope]
     return last[3], slopes[3], np.array([square.real for square in squares], dtype=object)
 

@@ -174,7 +174,7 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
         norm.set_ylim(top=10)
         norm.legend(loc="upper right", bbox_to_anchor=(1.0, 0.84))  # between the bound and the curves
         for way in next(iter(seconds.values())):
-            times = [1e3 * found[way] for found in seconds.values()]
+            times = [1e3 * seconds_by_way[way] for seconds_by_way in seconds.values()]
             cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[way], label=way)
         cost.set_xticks(list(seconds), [str(n) for n in seconds])
         cost.set_xticks([], minor=True)

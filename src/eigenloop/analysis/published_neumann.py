@@ -71,10 +71,10 @@ def series(Z: Tensor, step: Tensor, order: int) -> Tensor:
     tensor(1.1100)
     """
     X = Z @ step
-    found = Z
+    inverse = Z
     for _ in range(order):
-        found = torch.addmm(Z, X, found)
-    return found
+        inverse = torch.addmm(Z, X, inverse)
+    return inverse
 
 
 class _PublishedMap(torch.autograd.Function):

@@ -76,12 +76,12 @@ class Form:
     @functools.cached_property
     def eigenvalues(self) -> Tensor:
         """Return those of the diagonal blocks, which are those of W: (n,)."""
-        found, row, inside = [], 0, [*self.inside_blocks().tolist(), False]
+        spectra, row, inside = [], 0, [*self.inside_blocks().tolist(), False]
         while row < len(self.theta):
             size = 2 if inside[row] else 1
-            found.append(torch.linalg.eigvals(self.theta[row : row + size, row : row + size]))
+            spectra.append(torch.linalg.eigvals(self.theta[row : row + size, row : row + size]))
             row += size
-        return torch.cat(found)
+        return torch.cat(spectra)
 
     def subdiagonal_means(self) -> Tensor:
         """Return the mean |Theta| along the k-th sub-diagonal for k = 0..n-1: figure 3c."""

@@ -68,18 +68,18 @@ class Accuracy:
 def conditions(A: Doubles) -> Doubles:
     """Return 1 / s for every eigenvalue of A, as far as double precision knows its eigenvectors."""
     # The stubs forget the left vectors.
-    found: Any = scipy.linalg.eig(A, left=True, right=True)
-    _, left, right = found
+    decomposition: Any = scipy.linalg.eig(A, left=True, right=True)
+    _, left, right = decomposition
     cosines: Doubles = np.abs(np.sum(left.conj() * right, axis=0))
     return 1 / cosines
 
 
-def distances(found: Complexes, true: Complexes) -> Doubles:
+def distances(computed: Complexes, true: Complexes) -> Doubles:
     """Return how far every eigenvalue is from its partner, paired so that the sum is least."""
     # Imported here because it takes long, and the command line imports this file for every command.
     from scipy.optimize import linear_sum_assignment
 
-    apart: Doubles = np.abs(found[:, None] - true)
+    apart: Doubles = np.abs(computed[:, None] - true)
     return apart[linear_sum_assignment(apart)]
 
 
@@ -98,7 +98,7 @@ def accuracy(A: Doubles, true: Complexes, known: Doubles | None = None) -> Accur
         true: its eigenvalues.
         known: their condition numbers, where something better than `conditions` knows them.
     """
-    found, residual = schur_values(A)
+    computed, residual = schur_values(A)
     rough, _ = schur_values(A, single=True)
     stored, _ = schur_values(A.astype(np.float32).astype(np.float64))
     kappa = conditions(A) if known is None else known
@@ -107,7 +107,7 @@ def accuracy(A: Doubles, true: Complexes, known: Doubles | None = None) -> Accur
         worst_condition=float(kappa.max()),
         residual=residual,
         expected=float(kappa.max() * 2.0**-53 * np.linalg.norm(A, 2)),
-        double=float(distances(found, true).max()),
+        double=float(distances(computed, true).max()),
         single=float(distances(rough, true).max()),
         stored=float(distances(stored, true).max()),
     )
@@ -280,8 +280,8 @@ def _draw_plane(figure: Figure, axis: Axes, n: int, spectrum: Spectrum) -> None:
     shades: Any = axis.contourf(real, imaginary, both, levels=LEVELS, colors=GREYS, extend="both")
     bar = figure.colorbar(shades, ax=axis, shrink=0.85, label=r"$\log_{10}\ \sigma_{min}(\lambda I - A)$")
     bar.set_ticks(list(LEVELS))
-    found, _ = schur_values(A.T.copy())
-    axis.plot(found.real, found.imag, "x", ms=4, color=COLOURS[1], label="double, from $A^T$")
+    computed, _ = schur_values(A.T.copy())
+    axis.plot(computed.real, computed.imag, "x", ms=4, color=COLOURS[1], label="double, from $A^T$")
     axis.plot(spectrum.values.real, spectrum.values.imag, ".", ms=4, color=COLOURS[0], label="true")
     axis.set(title=f"Grcar, n = {n}: eigenvalues", xlabel=r"Re $\lambda$", ylabel=r"Im $\lambda$")
     axis.grid(visible=False)

@@ -76,7 +76,7 @@ def sizes_of(rnn: Layer) -> list[int]:
 
 def parts_of(rnn: Layer) -> dict[str, slice]:
     """Name the parts of the flat state that are looked at apart: layers, ENRNN's long and short, an LSTM's h and c."""
-    found: dict[str, slice] = {}
+    parts: dict[str, slice] = {}
     flat = Flat(rnn)
     width = 2 if flat.complex else 1
     start = 0
@@ -90,6 +90,6 @@ def parts_of(rnn: Layer) -> dict[str, slice]:
                 names = {("hidden", "cell")[copy]: size}
             for name, count in names.items():
                 prefix = f"layer {layer + 1}" if len(flat.sizes) > 1 else ""
-                found[" ".join(filter(None, (prefix, name))) or "state"] = slice(start, start + count * width)
+                parts[" ".join(filter(None, (prefix, name))) or "state"] = slice(start, start + count * width)
                 start += count * width
-    return found
+    return parts

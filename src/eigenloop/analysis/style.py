@@ -43,5 +43,5 @@ def panels(columns: int, rows: int = 1, width: float = 4.2, height: float = 3.2)
     """Make a figure of panels, in reading order; no window is opened. To be called inside `styled`."""
     figure = Figure(figsize=(width * columns, height * rows))
     figure.set_layout_engine("constrained", wspace=0.07)  # names of axes stand apart from the panel beside them
-    found = [figure.add_subplot(rows, columns, i + 1) for i in range(columns * rows)]
-    return figure, found
+    axes = [figure.add_subplot(rows, columns, i + 1) for i in range(columns * rows)]
+    return figure, axes

@@ -127,8 +127,8 @@ def theorem_1(draws: int, generator: torch.Generator) -> Check:
     steps = _drawn(draws, generator)
     bounds = {}
     for version, absolute in (("as printed", False), ("with absolute values", True)):
-        found = [(step.alpha_beta(absolute), norm(step.U_c)) for step in steps]
-        bounds[version] = _joined([alpha + beta * size for (alpha, beta), size in found])
+        terms = [(step.alpha_beta(absolute), norm(step.U_c)) for step in steps]
+        bounds[version] = _joined([alpha + beta * size for (alpha, beta), size in terms])
     return Check("NC-GRU theorem 1", r"$\|dh'/dh\|$", _joined([norm(s.jacobian()) for s in steps]), bounds)
 
 
@@ -148,12 +148,12 @@ def _saturated(steps: list[Step], constant: float) -> Tensor:
     C = max |c_i|, at most 1 with tanh. If every gate has all its entries on one side, either max (1 - u) or max u is at
     most e, and 1 + e (1 + (H + C) ||U_u|| + H ||U_r||) follows.
     """
-    found = []
+    bounds = []
     for step in steps:
         H, C = step.h.abs().amax(-1), step.c.abs().amax(-1)
         more = (H + C) * norm(step.U_u) + H * norm(step.U_r) + (1 if constant == 1 else 0)
-        found.append(constant + step.saturation() * more)
-    return _joined(found)
+        bounds.append(constant + step.saturation() * more)
+    return _joined(bounds)
 
 
 def corollary_2(draws: int, generator: torch.Generator) -> Check:

@@ -83,10 +83,10 @@ def transients(count: int = 1000, size: int = SIZE, seed: int = 0) -> Result:
     """
     steps = size + size // 2
     h = starts(count, size, seed)
-    found = {(alpha, beta): transient(theta(size, alpha, beta), h, steps) for beta in BETAS for alpha in ALPHAS}
+    by_pair = {(alpha, beta): transient(theta(size, alpha, beta), h, steps) for beta in BETAS for alpha in ALPHAS}
     at = (0, size // 2, size - 1, size, steps)
     rows = []
-    for pair, one in found.items():
+    for pair, one in by_pair.items():
         peak = int(one.norm.mean.argmax())
         values = (float(one.norm.mean[t]) for t in at)
         rows.append((*pair, float(one.norm.mean[peak]), peak, *values))
@@ -106,11 +106,11 @@ def transients(count: int = 1000, size: int = SIZE, seed: int = 0) -> Result:
                     **_listed("across_starts", one.across_starts),
                     "root_mean_square": rounded(one.root_mean_square.tolist()),
                 }
-                for (alpha, beta), one in found.items()
+                for (alpha, beta), one in by_pair.items()
             ],
         },
         table=Table(("alpha", "beta", "peak", "at t", *(f"t = {t}" for t in at)), tuple(rows)),
-        figure=_drawn(found, size),
+        figure=_drawn(by_pair, size),
         notes=(f"Theta is nilpotent: after {size} steps nothing is left.",),
     )
 
@@ -119,11 +119,11 @@ def _listed(name: str, band: Band) -> dict[str, list[float]]:
     return rounded({f"{name}_mean": band.mean.tolist(), f"{name}_deviation": band.deviation.tolist()})
 
 
-def _drawn(found: dict[tuple[float, float], Transient], size: int) -> Figure:
+def _drawn(by_pair: dict[tuple[float, float], Transient], size: int) -> Figure:
     with styled():
         figure, (left, right) = panels(2)
         t = np.arange(size)
-        for (alpha, beta), one in found.items():
+        for (alpha, beta), one in by_pair.items():
             colour, ls = look(alpha, beta)
             for axis, band in ((left, one.across_units), (right, one.norm)):
                 # What is left after n steps is zero, which a logarithmic axis has no place for.

@@ -78,12 +78,12 @@ def _line(cells: tuple[str, ...]) -> str:
 
 
 def _print_latencies(as_json: bool) -> None:
-    found = latencies()
+    entries = latencies()
     if as_json:
-        for entry in found:
+        for entry in entries:
             print(json.dumps(entry))
         return
     print("\none step, one sequence, one thread: microseconds")
-    for entry in found:
+    for entry in entries:
         times = "   ".join(f"{name} {entry[key]:6.1f}" for key, name in _LATENCIES.items())
         print(f"{entry['recurrence']} n={entry['n']:<5} {times}")

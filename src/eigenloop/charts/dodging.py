@@ -24,11 +24,11 @@ def dodged(wanted: Sequence[float], gap: float, height: float) -> list[float]:
             (_, last), (_, before) = clusters.pop(), clusters.pop()
             members = before + last
             clusters.append((sum(wanted[k] for k in members) / len(members), members))
-    found = [0.0] * len(wanted)
+    places = [0.0] * len(wanted)
     for cluster in clusters:
         for position, i in enumerate(cluster[1]):
-            found[i] = round(_start(cluster, gap, height) + position * gap, 1)
-    return found
+            places[i] = round(_start(cluster, gap, height) + position * gap, 1)
+    return places
 
 
 def _start(cluster: tuple[float, list[int]], gap: float, height: float) -> float:

@@ -70,8 +70,8 @@ class Group:
 
     def baselines(self, metric: str) -> list[float]:
         """Return the distinct baselines of a metric that its runs know."""
-        found = [entry.run.summary.baseline.get(metric) for entry in self.entries if entry.run.summary]
-        return list(dict.fromkeys(value for value in found if value is not None))
+        baselines = [entry.run.summary.baseline.get(metric) for entry in self.entries if entry.run.summary]
+        return list(dict.fromkeys(value for value in baselines if value is not None))
 
 
 def grouped(runs: Sequence[Run]) -> list[Group]:
@@ -84,7 +84,7 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
     task_of = {index: title for members, title in zip(tasks.values(), titles, strict=True) for index in members}
     repeated = Counter(labels.values())
     colours = {label: colour for colour, label in enumerate(dict.fromkeys(labels[i] for i in range(len(runs))))}
-    found = []
+    groups = []
     for members, title in zip(tasks.values(), titles, strict=True):
         entries = [
             Entry(
@@ -96,8 +96,8 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
             )
             for i in members
         ]
-        found.append(_group(title, entries))
-    return found
+        groups.append(_group(title, entries))
+    return groups
 
 
 def _task(run: Run) -> dict[str, Any]:
@@ -140,17 +140,17 @@ def _labels(runs: Sequence[Run], members: Sequence[int]) -> dict[int, str]:
         lambda i: f"{models[i]} ({runs[i].folder.parent.name}/{runs[i].folder.name})",
         lambda i: f"{models[i]} ({runs[i].folder})",
     ]
-    found: dict[int, str] = {}
+    labels: dict[int, str] = {}
     for name in candidates:
-        left = [i for i in members if i not in found]
+        left = [i for i in members if i not in labels]
         counts = Counter(name(i) for i in left)
-        found |= {i: name(i) for i in left if counts[name(i)] == 1}
-    return found
+        labels |= {i: name(i) for i in left if counts[name(i)] == 1}
+    return labels
 
 
 def _titles(first: Sequence[Run]) -> list[str]:
     """Title the tasks: by name, and where tasks share it by the options in which they differ."""
-    found = []
+    titles = []
     for run in first:
         task = _shown(run)
         name = task.get("name", "Unnamed task")
@@ -158,5 +158,5 @@ def _titles(first: Sequence[Run]) -> list[str]:
         keys = dict.fromkeys(key for rival in rivals for key in rival)
         differing = [key for key in keys if len({names.setting(rival.get(key)) for rival in rivals}) > 1]
         parts = [f"{names.quantity(str(key))} {names.setting(task[key])}" for key in differing if key in task]
-        found.append(", ".join([names.task(str(name))[0], *parts]))
-    return found
+        titles.append(", ".join([names.task(str(name))[0], *parts]))
+    return titles

@@ -77,14 +77,14 @@ def own_data(run: Run, name: str) -> OwnData | None:
         if not task.splits:
             return OwnData(name, tuple(read), words, problem="No part was held out, so nothing is measured.")
         part = task.splits[-1]
-        found = outcome(net, task, part)
+        answers = outcome(net, task, part)
     except EigenloopError as error:
         return OwnData(name, problem=f"The network could not be asked: {error}")
-    measures = found.measures()
-    title, cards = _cards(found, task)
+    measures = answers.measures()
+    title, cards = _cards(answers, task)
     table = None
     if "confusion" in measures:
-        table = charts.matrix(measures["confusion"], found.names, title="Confusion matrix")
+        table = charts.matrix(measures["confusion"], answers.names, title="Confusion matrix")
     return OwnData(name, tuple(read), words, _PARTS[part], _measured(measures), table, title, tuple(cards))
 
 
@@ -102,31 +102,31 @@ def _measured(measures: dict[str, Any]) -> str:
     )
 
 
-def _cards(found: Outcome, task: Sequences) -> tuple[str, list[Card]]:
-    if found.kind == "forecast":
-        return "Forecasts of the last steps; each begins at its dot", _forecasts(found, task)
-    if not found.kind.endswith("class"):
-        return "Predicted against true values", _values(found)
-    return _hardest(found, task)
+def _cards(answers: Outcome, task: Sequences) -> tuple[str, list[Card]]:
+    if answers.kind == "forecast":
+        return "Forecasts of the last steps; each begins at its dot", _forecasts(answers, task)
+    if not answers.kind.endswith("class"):
+        return "Predicted against true values", _values(answers)
+    return _hardest(answers, task)
 
 
-def _hardest(found: Outcome, task: Sequences) -> tuple[str, list[Card]]:
+def _hardest(answers: Outcome, task: Sequences) -> tuple[str, list[Card]]:
     """Draw the cases that were wrong with the largest confidence; of steps, those with most wrong ones."""
-    assert found.truth is not None
-    wrong = found.classes != found.truth
-    cases = np.unique(found.case)
-    if found.kind == "step-class":
-        share = np.array([wrong[found.case == case].mean() for case in cases])
+    assert answers.truth is not None
+    wrong = answers.classes != answers.truth
+    cases = np.unique(answers.case)
+    if answers.kind == "step-class":
+        share = np.array([wrong[answers.case == case].mean() for case in cases])
         chosen = cases[np.argsort(-share, kind="stable")][:_CASES]
-        chosen = chosen[[wrong[found.case == case].any() for case in chosen]]
-        captions = [f"{_case(found, case)}: {wrong[found.case == case].mean():.1%} of its steps" for case in chosen]
+        chosen = chosen[[wrong[answers.case == case].any() for case in chosen]]
+        captions = [f"{_case(answers, case)}: {wrong[answers.case == case].mean():.1%} of its steps" for case in chosen]
     else:
         rows = np.flatnonzero(wrong)
-        rows = rows[np.argsort(-found.predicted[rows].max(1), kind="stable")][:_CASES]
-        chosen = found.case[rows]
+        rows = rows[np.argsort(-answers.predicted[rows].max(1), kind="stable")][:_CASES]
+        chosen = answers.case[rows]
         captions = [
-            f"{_case(found, found.case[row])}: {found.names[found.truth[row]]}, taken for "
-            f"{found.names[found.classes[row]]} ({found.predicted[row].max():.2f})"
+            f"{_case(answers, answers.case[row])}: {answers.names[answers.truth[row]]}, taken for "
+            f"{answers.names[answers.classes[row]]} ({answers.predicted[row].max():.2f})"
             for row in rows
         ]
     if not len(chosen):
@@ -138,19 +138,19 @@ def _hardest(found: Outcome, task: Sequences) -> tuple[str, list[Card]]:
     cards = []
     for case, each, caption in zip(chosen, values, captions, strict=True):
         marked = None
-        if found.kind == "step-class":
+        if answers.kind == "step-class":
             marked = np.zeros(len(each), bool)
-            marked[found.step[(found.case == case) & wrong]] = True
+            marked[answers.step[(answers.case == case) & wrong]] = True
         svg = drawing.sequence(each, low, high, described=caption, wrong=marked)
         cards.append(Card(caption, Markup(svg)))
     names = ", ".join(task.channel_names[k] for k in shown)
     more = f" of {len(task.channel_names)}" if len(shown) < len(task.channel_names) else ""
-    what = "cases with most wrong steps, marked below" if found.kind == "step-class" else "wrong with most confidence"
+    what = "cases with most wrong steps, marked below" if answers.kind == "step-class" else "wrong with most confidence"
     return f"Hardest cases: {what}. {len(shown)}{more} channels from top to bottom: {names}", cards
 
 
-def _case(found: Outcome, case: int) -> str:
-    return f"case {found.case_names[case]}"
+def _case(answers: Outcome, case: int) -> str:
+    return f"case {answers.case_names[case]}"
 
 
 def _channels(task: Sequences) -> Sequence[int]:
@@ -159,31 +159,31 @@ def _channels(task: Sequences) -> Sequence[int]:
     return [int(k) for k in np.unique(np.linspace(0, count - 1, min(count, _CHANNELS)).round())]
 
 
-def _values(found: Outcome) -> list[Card]:
-    assert found.truth is not None
+def _values(answers: Outcome) -> list[Card]:
+    assert answers.truth is not None
     cards = []
-    for k, name in enumerate(found.names[:_OUTPUTS]):
-        svg = drawing.against(found.truth[:, k].astype(np.float64), found.predicted[:, k], name=name)
+    for k, name in enumerate(answers.names[:_OUTPUTS]):
+        svg = drawing.against(answers.truth[:, k].astype(np.float64), answers.predicted[:, k], name=name)
         cards.append(Card(name, Markup(svg)))
     return cards
 
 
-def _forecasts(found: Outcome, task: Sequences) -> list[Card]:
+def _forecasts(answers: Outcome, task: Sequences) -> list[Card]:
     """Draw the end of the first case: forecasts one after another, each of the whole horizon."""
-    if not len(found):
+    if not len(answers):
         return []
-    horizon = found.predicted.shape[1]
-    rows = np.flatnonzero(found.case == found.case[0])
-    rows = rows[np.argsort(found.step[rows])]
-    last = int(found.step[rows[-1]])
-    begin = max(int(found.step[rows[0]]), last - _STEPS + horizon)
-    kept = [row for row in rows if found.step[row] >= begin and (last - found.step[row]) % horizon == 0]
-    series = np.asarray(task.sequences.case(int(found.case[0])), np.float64)[begin : last + horizon + 1]
+    horizon = answers.predicted.shape[1]
+    rows = np.flatnonzero(answers.case == answers.case[0])
+    rows = rows[np.argsort(answers.step[rows])]
+    last = int(answers.step[rows[-1]])
+    begin = max(int(answers.step[rows[0]]), last - _STEPS + horizon)
+    kept = [row for row in rows if answers.step[row] >= begin and (last - answers.step[row]) % horizon == 0]
+    series = np.asarray(task.sequences.case(int(answers.case[0])), np.float64)[begin : last + horizon + 1]
     cards = []
-    for k, name in enumerate(found.names[:_OUTPUTS]):
-        ahead = [(int(found.step[row]) - begin, found.predicted[row, :, k]) for row in kept]
+    for k, name in enumerate(answers.names[:_OUTPUTS]):
+        ahead = [(int(answers.step[row]) - begin, answers.predicted[row, :, k]) for row in kept]
         svg = drawing.forecasts(series[:, k], ahead, name=name)
         steps = "1 step" if horizon == 1 else f"{horizon} steps"
-        caption = f"channel {name}, {_case(found, int(found.case[0]))}, {steps} ahead"
+        caption = f"channel {name}, {_case(answers, int(answers.case[0]))}, {steps} ahead"
         cards.append(Card(caption, Markup(svg)))
     return cards

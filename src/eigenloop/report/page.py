@@ -81,7 +81,7 @@ def render(folders: Sequence[Path]) -> str:
             title=_title(groups),
             totals=_totals(entries),
             chapters=chapters,
-            own=[found for entry in entries if (found := own_data(entry.run, entry.label)) is not None],
+            own=[own for entry in entries if (own := own_data(entry.run, entry.label)) is not None],
             planes=Planes(tuple(panel for entry in entries for panel in _panels(entry))),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
             table=table(groups),

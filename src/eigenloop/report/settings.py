@@ -27,14 +27,14 @@ def flat(run: Run) -> dict[str, Any]:
 
 def differing(groups: Sequence[Group]) -> list[str]:
     """Return the settings in which runs of one task differ: at least two have it, with different values."""
-    found: dict[str, None] = {}
+    places: dict[str, None] = {}
     for group in groups:
         settings = [flat(entry.run) for entry in group.entries]
         for place in dict.fromkeys(place for each in settings for place in each if not place.startswith("task.")):
             values = {names.setting(each[place]) for each in settings if place in each}
             if len(values) > 1 and place not in _SHOWN:
-                found[place] = None
-    return list(found)
+                places[place] = None
+    return list(places)
 
 
 def heading(place: str) -> str:

@@ -52,7 +52,7 @@ def table(groups: Sequence[Group]) -> Table:
     """Make the table, in the order in which the runs were given."""
     places = settings.differing(groups)
     headings = [settings.heading(place) for place in places]
-    found = [_row(entries, group, places) for group in groups for entries in settings.by_seed(group)]
+    rows = [_row(entries, group, places) for group in groups for entries in settings.by_seed(group)]
     configs = [settings.flat(entry.run) for group in groups for entry in group.entries]
     words = {
         heading
@@ -62,7 +62,7 @@ def table(groups: Sequence[Group]) -> Table:
     return Table(
         columns=(*COLUMNS[:-1], *headings, COLUMNS[-1]),
         words=frozenset(WORDS) | words,
-        rows=tuple(sorted(found, key=lambda row: row.entry.index)),
+        rows=tuple(sorted(rows, key=lambda row: row.entry.index)),
     )
 
 
@@ -124,8 +124,8 @@ def _word(word: str) -> Cell:
 
 
 def _key(value: object) -> str:
-    found = finite(value)
-    return "" if found is None else repr(found)
+    as_float = finite(value)
+    return "" if as_float is None else repr(as_float)
 
 
 def _total(hidden: object) -> float | None:

@@ -17,5 +17,5 @@ def number(value: object) -> float | None:
 
 def finite(value: object) -> float | None:
     """Return a finite number as a float; anything else is None."""
-    found = number(value)
-    return found if found is not None and math.isfinite(found) else None
+    as_float = number(value)
+    return as_float if as_float is not None and math.isfinite(as_float) else None

@@ -89,20 +89,20 @@ def score(run: Run, metric: str) -> Score | None:
 
 def judge(entry: Entry, group: Group) -> Verdict:
     """Judge a run by the metric of its task and the baseline that is known for it."""
-    run, found = entry.run, score(entry.run, group.metric)
+    run, scored = entry.run, score(entry.run, group.metric)
     own = run.summary.baseline.get(group.metric) if run.summary else None
     baseline = finite(own if own is not None else next(iter(group.baselines(group.metric)), None))
     written = names.quantity(group.metric)
-    caption = f"{written}, {found.source}" if found else "not evaluated"
-    if found is None:
+    caption = f"{written}, {scored.source}" if scored else "not evaluated"
+    if scored is None:
         outcome, sentence = _unscored(run)
     else:
         solved = run.status == "solved"
-        outcome, lead, rest = compare(written, found.value, baseline, group.higher_is_better, solved=solved)
-        if not found.evaluated:
-            rest = _plain(written, found.value, baseline)
-        outcome, sentence = _with_status(run, found, outcome, lead, rest)
-    return Verdict(entry, outcome, sentence, found, caption)
+        outcome, lead, rest = compare(written, scored.value, baseline, group.higher_is_better, solved=solved)
+        if not scored.evaluated:
+            rest = _plain(written, scored.value, baseline)
+        outcome, sentence = _with_status(run, scored, outcome, lead, rest)
+    return Verdict(entry, outcome, sentence, scored, caption)
 
 
 def judge_seeds(entries: Sequence[Entry], group: Group) -> Verdict:
@@ -174,13 +174,13 @@ def _unscored(run: Run) -> tuple[str, str]:
     return "unknown", f"{run.status}{reason}, but was not evaluated."
 
 
-def _with_status(run: Run, found: Score, outcome: str, lead: str, rest: str) -> tuple[str, str]:
+def _with_status(run: Run, scored: Score, outcome: str, lead: str, rest: str) -> tuple[str, str]:
     if run.status == "diverged":
         return "diverged", f"diverged{_reason(run)}. Before that: {rest}."
     if run.summary is None:
-        trained = "" if found.evaluated else "it has not been evaluated yet; training "
+        trained = "" if scored.evaluated else "it has not been evaluated yet; training "
         return "unfinished", f"is not finished. So far: {trained}{rest}."
-    if not found.evaluated:
+    if not scored.evaluated:
         return "unknown", f"{run.status}{_reason(run)}, but was not evaluated; training {rest}."
     if run.status == "stopped":
         return outcome, f"{lead}: {rest}. It was stopped{_reason(run)}."

@@ -48,7 +48,9 @@ FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"
 def compiler() -> str:
     """Return the C compiler of this machine: $CC, cc, gcc or clang."""
     named = os.environ.get("CC")
-    path = next((found for one in (named, "cc", "gcc", "clang") if one and (found := shutil.which(one))), None)
+    path = next(
+        (executable for one in (named, "cc", "gcc", "clang") if one and (executable := shutil.which(one))), None
+    )
     if path is None:
         raise RuntimeError("compiled() needs a C compiler: install gcc or clang, or name one in CC")
     return path
