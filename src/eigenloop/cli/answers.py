@@ -17,52 +17,52 @@ _MOST_CLASSES = 20
 _MOST_AHEAD = 24
 
 
-def show(part: str, found: Mapping[str, Any], task: Sequences) -> None:
+def show(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
     """Print the measures of a part."""
     if task.known_kind.endswith("class"):
-        _show_classes(part, found, task)
+        _show_classes(part, measures, task)
     else:
-        _show_values(part, found, task)
+        _show_values(part, measures, task)
 
 
-def _show_classes(part: str, found: Mapping[str, Any], task: Sequences) -> None:
+def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
     counted = "steps" if task.known_kind == "step-class" else "cases"
-    guess = found["guess"]["accuracy"]
+    guess = measures["guess"]["accuracy"]
     print(
-        f"{part}: {found['count']:,} {counted}, accuracy {found['accuracy']:.4f} (the most frequent class of the "
-        f"training part: {guess:.4f}), balanced accuracy {found['balanced_accuracy']:.4f}, F1 {found['f1']:.4f}, "
-        f"loss {found['loss']:.4g}"
+        f"{part}: {measures['count']:,} {counted}, accuracy {measures['accuracy']:.4f} (the most frequent class of the "
+        f"training part: {guess:.4f}), balanced accuracy {measures['balanced_accuracy']:.4f}, F1 {measures['f1']:.4f}, "
+        f"loss {measures['loss']:.4g}"
     )
     rows = [
         [name, *(f"{row[key]:.3f}" for key in ("precision", "recall", "f1")), f"{row['count']:,}"]
-        for name, row in found["classes"].items()
+        for name, row in measures["classes"].items()
     ]
     table(["class", "precision", "recall", "F1", counted], rows)
-    names = list(found["classes"])
+    names = list(measures["classes"])
     if len(names) > _MOST_CLASSES:
         print(f"the confusion matrix of {len(names)} classes is too wide for a page: see --json")
         return
     print("confusion, rows are what it is and columns what it was taken for:")
-    table(["", *names], [[name, *map(str, row)] for name, row in zip(names, found["confusion"], strict=True)])
+    table(["", *names], [[name, *map(str, row)] for name, row in zip(names, measures["confusion"], strict=True)])
 
 
-def _show_values(part: str, found: Mapping[str, Any], task: Sequences) -> None:
+def _show_values(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
     forecast = task.known_kind == "forecast"
     counted = "forecasts" if forecast else "steps" if task.known_kind == "step-values" else "cases"
-    guess, rest = found["guess"], f"skill {found['skill']:.4f}" if forecast else f"R^2 {found['r2']:.4f}"
+    guess, rest = measures["guess"], f"skill {measures['skill']:.4f}" if forecast else f"R^2 {measures['r2']:.4f}"
     named = "if every value stayed as it is" if forecast else "if it were always the training mean"
     print(
-        f"{part}: {found['count']:,} {counted}, RMSE {found['rmse']:.5g}, MAE {found['mae']:.5g}, {rest} "
+        f"{part}: {measures['count']:,} {counted}, RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, {rest} "
         f"({named}: RMSE {guess['rmse']:.5g}, MAE {guess['mae']:.5g})"
     )
-    if "outputs" in found:
-        keys = [key for key in ("rmse", "mae", "r2") if key in next(iter(found["outputs"].values()))]
-        rows = [[name, *(f"{row[key]:.5g}" for key in keys)] for name, row in found["outputs"].items()]
+    if "outputs" in measures:
+        keys = [key for key in ("rmse", "mae", "r2") if key in next(iter(measures["outputs"].values()))]
+        rows = [[name, *(f"{row[key]:.5g}" for key in keys)] for name, row in measures["outputs"].items()]
         table(["", *(key.upper().replace("R2", "R^2") for key in keys)], rows)
-    if forecast and len(found["ahead"]) > 1:
+    if forecast and len(measures["ahead"]) > 1:
         rows = [
             [str(step), *(f"{value:.5g}" for value in (row["rmse"], row["mae"], row["guess"]["rmse"]))]
-            for step, row in enumerate(found["ahead"][:_MOST_AHEAD], start=1)
+            for step, row in enumerate(measures["ahead"][:_MOST_AHEAD], start=1)
         ]
         table(["ahead", "RMSE", "MAE", "RMSE of the naive guess"], rows)
 

@@ -207,8 +207,8 @@ class _Watcher:
             print(f"{trial.name}: failed: {problem}", flush=True)
             return
         best = (summary.best or {}).get(summary.metric)
-        found = "" if best is None else f", {summary.metric} {best:.4f} on valid"
-        print(f"{trial.name}: {summary.status}{found}, {clock(summary.seconds)}", flush=True)
+        score = "" if best is None else f", {summary.metric} {best:.4f} on valid"
+        print(f"{trial.name}: {summary.status}{score}, {clock(summary.seconds)}", flush=True)
 
 
 class _JSONWatcher(_Watcher):

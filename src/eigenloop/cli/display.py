@@ -187,10 +187,10 @@ class _Seen:
     def left(self) -> float | None:
         """Seconds until the last step, or until the time is over."""
         rate = self.rate()
-        found = [(self.steps - self._step) / rate] if rate > 0 else []
+        remaining = [(self.steps - self._step) / rate] if rate > 0 else []
         if self.max_seconds is not None:
-            found.append(max(self.max_seconds - (time.monotonic() - self._began), 0.0))
-        return min(found) if found else None
+            remaining.append(max(self.max_seconds - (time.monotonic() - self._began), 0.0))
+        return min(remaining) if remaining else None
 
     def text(self) -> str:
         loss = "" if self.loss is None else f"loss {brief(self.loss)} (baseline {brief(self.baseline['loss'])})"

@@ -29,8 +29,8 @@ def predict(
     from eigenloop.training.tables import checked_ending, write_columns
 
     checked_ending(out)
-    found = answers(run, data, which=which(checkpoint), batch_size=batch_size, device=device)
-    columns = found.columns()
+    predictions = answers(run, data, which=which(checkpoint), batch_size=batch_size, device=device)
+    columns = predictions.columns()
     write_columns(out, columns)
     rows = len(next(iter(columns.values())))
     if json:
@@ -40,5 +40,5 @@ def predict(
             )
         )
         return
-    cases = len(set(found.case.tolist()))
+    cases = len(set(predictions.case.tolist()))
     print(f"{out}: {rows:,} rows of {cases:,} {'case' if cases == 1 else 'cases'}, columns {', '.join(columns)}")

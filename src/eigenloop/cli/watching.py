@@ -163,8 +163,8 @@ def _state(label: str, folder: Path) -> str:
     if line is None:
         return f"{label}: starting"
     loss = line.values.get("loss")
-    found = "" if loss is None else f"{line.kind} loss {brief(loss)}, "
-    return f"{label}: step {line.step}, {found}{clock(line.seconds or 0.0)}"
+    loss_text = "" if loss is None else f"{line.kind} loss {brief(loss)}, "
+    return f"{label}: step {line.step}, {loss_text}{clock(line.seconds or 0.0)}"
 
 
 def _compared(experiment: Experiment, name: str, record: Record) -> str:

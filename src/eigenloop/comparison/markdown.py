@@ -25,9 +25,9 @@ _NUMBERS = ("published", "ours", "ratio")
 def render(sheets: Sequence[Sheet]) -> str:
     """Write all sheets as one document."""
     parts = ["# Published results, and ours", f"**{wording.counted(sheets)}**", _INTRODUCTION, prose(WITHOUT_A_ROW)]
-    found = findings(sheets)
-    if found:
-        parts += ["## Claims", _claims(found)]
+    claims = findings(sheets)
+    if claims:
+        parts += ["## Claims", _claims(claims)]
     for paper in with_others(sheet.experiment.paper for sheet in sheets):
         own = [sheet for sheet in sheets if sheet.experiment.paper == paper.name]
         if own:
@@ -64,7 +64,7 @@ def code(text: str) -> str:
     return "`" + text.replace("|", "\\|") + "`"
 
 
-def _claims(found: Sequence[Finding]) -> str:
+def _claims(claims: Sequence[Finding]) -> str:
     rows = [
         (
             f"{escaped(finding.line.experiment.paper)}, {escaped(finding.line.experiment.item)}",
@@ -72,10 +72,10 @@ def _claims(found: Sequence[Finding]) -> str:
             _verdict(finding),
             escaped(wording.evidence(finding)),
         )
-        for finding in found
+        for finding in claims
         if finding.listed
     ]
-    parts = [wording.tally(found), wording.VERDICTS]
+    parts = [wording.tally(claims), wording.VERDICTS]
     parts += [_table(("where", "claim", "verdict", "ours"), rows)] if rows else []
     return "\n\n".join(parts)
 

@@ -105,13 +105,13 @@ class Outcome:
 
 def outcomes_of(runs: Sequence[Record], plan: Plan, scale: float) -> dict[BudgetName, Outcome]:
     """Summarise the runs of a row by budget, those that count only; `scale` makes our unit the one that is shown."""
-    found: dict[BudgetName, Outcome] = {}
+    by_budget: dict[BudgetName, Outcome] = {}
     for budget in COUNTING:
         own = [run for run in runs if (budget == "full" if run.status == "computed" else run.budget == budget)]
         measured = [run for run in own if run.value is not None or run.status == "diverged" or run.curve]
         if measured:
-            found[budget] = _outcome(budget, measured, plan, scale)
-    return found
+            by_budget[budget] = _outcome(budget, measured, plan, scale)
+    return by_budget
 
 
 def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: float) -> Outcome:
@@ -172,11 +172,11 @@ def _progress(runs: Sequence[Record], plan: Plan) -> Progress | None:
 
 def _planned_epochs(runs: Sequence[Record]) -> float | None:
     """Return the epochs that the runs themselves planned; steps are counted at the rate at which they were done."""
-    found = []
+    planned_epochs = []
     for run in runs:
         epochs = run.config.get("training", {}).get("epochs")
         if epochs is not None:
-            found.append(float(epochs))
+            planned_epochs.append(float(epochs))
         elif run.planned_steps is not None and run.steps and run.epochs:
-            found.append(run.planned_steps * run.epochs / run.steps)
-    return min(found, default=None)
+            planned_epochs.append(run.planned_steps * run.epochs / run.steps)
+    return min(planned_epochs, default=None)

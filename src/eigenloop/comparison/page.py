@@ -98,14 +98,14 @@ def made(line: Line) -> list[tuple[str, str]]:
 
 def machines(sheet: Sheet) -> list[str]:
     """List the machines and versions that the results of an experiment were made with."""
-    found: dict[str, None] = {}
+    descriptions: dict[str, None] = {}
     for line in sheet.lines:
         for run in line.outcome.runs if line.outcome is not None else ():
             parts = [str(run.machine[key]) for key in ("processor", "system") if run.machine.get(key)]
             parts += [f"kernel {run.machine['kernel']}"] if run.machine.get("kernel") else []
             parts += [f"{name} {version}" for name, version in run.versions.items() if name in ("torch", "python")]
-            found[", ".join(parts)] = None
-    return [each for each in found if each]
+            descriptions[", ".join(parts)] = None
+    return [each for each in descriptions if each]
 
 
 def _times(seconds: Sequence[float]) -> str:
@@ -118,7 +118,9 @@ def _joined(values: Iterable[str | None]) -> str:
 
 
 def _by_experiment(claims: Sequence[Finding]) -> list[tuple[Experiment, list[Finding]]]:
-    return [(found[0].line.experiment, found) for _, each in groupby(claims, _name) for found in [list(each)]]
+    return [
+        (own_claims[0].line.experiment, own_claims) for _, each in groupby(claims, _name) for own_claims in [list(each)]
+    ]
 
 
 def _name(finding: Finding) -> str:

@@ -90,7 +90,7 @@ def plan_of(experiment: Experiment, row: str) -> Plan:
     """Complete the settings of a row."""
     if experiment.analysis is not None:
         return Plan(experiment, row, (), {})
-    runs = {budget: found for budget in _BUDGETS if (found := runs_of_row(experiment, row, budget))}
+    runs = {budget: row_runs for budget in _BUDGETS if (row_runs := runs_of_row(experiment, row, budget))}
     largest = next((runs[budget][0] for budget in _BUDGETS if budget in runs), None)
     if largest is None:
         return Plan(experiment, row, tuple(runs), {})

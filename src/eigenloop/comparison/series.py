@@ -91,27 +91,27 @@ def pictures(sheet: Sheet) -> tuple[Picture, ...]:
                     parts.setdefault((_key(line, _own_task(line)), number), []).append((line, hue))
     keys = list(dict.fromkeys(key for key, _ in parts))
     titles = dict(zip(keys, _titles(keys), strict=True))
-    found = []
+    drawn = []
     for family, key in enumerate(keys):
         own = [rows for (other, _), rows in parts.items() if other == key]
         swept = _against(titles[key], [line for rows in own for line, _ in rows], family)
-        found += [swept] if swept is not None else []
-        found += [picture for rows in own if (picture := _along(titles[key], rows, family)) is not None]
-    return tuple(found)
+        drawn += [swept] if swept is not None else []
+        drawn += [picture for rows in own if (picture := _along(titles[key], rows, family)) is not None]
+    return tuple(drawn)
 
 
 def _chunks(lines: Sequence[Line]) -> list[list[Line]]:
     """Cut rows into pictures, between models where that is possible."""
-    found: list[list[Line]] = [[]]
+    chunks: list[list[Line]] = [[]]
     for _, each in itertools.groupby(lines, _model):
         rows = list(each)
         size = math.ceil(len(rows) / math.ceil(len(rows) / CURVES))
         for start in range(0, len(rows), size):
             part = rows[start : start + size]
-            if len(found[-1]) + len(part) > CURVES:
-                found.append([])
-            found[-1] += part
-    return found
+            if len(chunks[-1]) + len(part) > CURVES:
+                chunks.append([])
+            chunks[-1] += part
+    return chunks
 
 
 def _model(line: Line) -> str:
@@ -121,10 +121,10 @@ def _model(line: Line) -> str:
 
 
 def _grouped(lines: Sequence[Line], task: Callable[[Line], Mapping[str, Any]]) -> dict[_Key, list[Line]]:
-    found: dict[_Key, list[Line]] = {}
+    groups: dict[_Key, list[Line]] = {}
     for line in lines:
-        found.setdefault(_key(line, task(line)), []).append(line)
-    return found
+        groups.setdefault(_key(line, task(line)), []).append(line)
+    return groups
 
 
 def _key(line: Line, task: Mapping[str, Any]) -> _Key:
@@ -161,7 +161,7 @@ def _titles(keys: Sequence[_Key]) -> list[str]:
 
 def _along(title: str, rows: Sequence[_Coloured], family: int) -> Picture | None:
     """Draw rows against their training."""
-    series = [found for line, hue in rows if (found := _row(line, hue)) is not None]
+    series = [curve for line, hue in rows if (curve := _row(line, hue)) is not None]
     if not series:
         return None
     lines = [line for line, _ in rows]
@@ -186,13 +186,13 @@ def _against(title: str, lines: Sequence[Line], family: int) -> Picture | None:
             else:
                 levels[line.row.label] = line.outcome.mean
         if len({place for points in places.values() for place, _ in points}) >= 3:
-            found = [Series(name, hue, tuple(sorted(points))) for hue, (name, points) in enumerate(places.items())]
-            ends = [place for series in found for place, _ in series.middle]
+            curves = [Series(name, hue, tuple(sorted(points))) for hue, (name, points) in enumerate(places.items())]
+            ends = [place for series in curves for place, _ in series.middle]
             for label, mean in levels.items():
                 level = ((min(ends), mean), (max(ends), mean))
-                found.append(Series(label, len(found) % CURVES, level, level=True))
+                curves.append(Series(label, len(curves) % CURVES, level, level=True))
             upwards = _with_unit(names.quantity(lines[0].metric), lines[0])
-            return Picture(title, words, upwards, tuple(found), _baseline(lines), _most(lines[0]), family, marked=True)
+            return Picture(title, words, upwards, tuple(curves), _baseline(lines), _most(lines[0]), family, marked=True)
     return None
 
 

@@ -31,9 +31,9 @@ class Line(RowOf):
     @property
     def outcome(self) -> Outcome | None:
         """What is shown: that of the largest budget with a number, or that diverged."""
-        found = [self.outcomes[budget] for budget in COUNTING if budget in self.outcomes]
-        told = [outcome for outcome in found if outcome.mean is not None or outcome.status == "diverged"]
-        return next(iter(told or found), None)
+        candidates = [self.outcomes[budget] for budget in COUNTING if budget in self.outcomes]
+        told = [outcome for outcome in candidates if outcome.mean is not None or outcome.status == "diverged"]
+        return next(iter(told or candidates), None)
 
     @property
     def filled(self) -> bool:
@@ -73,9 +73,11 @@ class Line(RowOf):
     @property
     def comparable(self) -> bool:
         """Whether ours is a number of the paper's task at the paper's length."""
-        found = self.outcome
+        outcome = self.outcome
         return (
-            found is not None and found.status in ("computed", "complete") and not (found.shorter or found.other_task)
+            outcome is not None
+            and outcome.status in ("computed", "complete")
+            and not (outcome.shorter or outcome.other_task)
         )
 
     @property
@@ -167,5 +169,5 @@ def _sheet(experiment: Experiment, results: Path) -> Sheet:
 
 def _line(experiment: Experiment, name: str, results: Path) -> Line:
     line = Line(experiment, name, plan_of(experiment, name), {})
-    found = records.read(results, experiment.name, name)
-    return replace(line, outcomes=outcomes_of(found, line.plan, line.scale))
+    runs = records.read(results, experiment.name, name)
+    return replace(line, outcomes=outcomes_of(runs, line.plan, line.scale))

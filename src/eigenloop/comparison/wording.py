@@ -122,29 +122,29 @@ def seeds(outcome: Outcome | None) -> str:
 def remarks(line: Line) -> list[str]:
     """List what to know of a row besides its numbers, in sentences."""
     row, outcome = line.row, line.outcome
-    found = []
+    sentences = []
     if row.said and row.published is not None:
-        found.append(f"The paper: {row.said}.")
-    found += [text if text.endswith((".", "!", "?")) else f"{text}." for text in (row.departs, row.note) if text]
+        sentences.append(f"The paper: {row.said}.")
+    sentences += [text if text.endswith((".", "!", "?")) else f"{text}." for text in (row.departs, row.note) if text]
     if row.trained_as is not None:
-        found.append(f"The trained network of {line.experiment.rows[row.trained_as].label}, measured again.")
+        sentences.append(f"The trained network of {line.experiment.rows[row.trained_as].label}, measured again.")
     if outcome is None:
-        return found
+        return sentences
     if row.parameters is not None and outcome.parameters is not None and row.parameters != outcome.parameters:
-        found.append(f"{outcome.parameters:,} parameters; in the paper {row.parameters:,}.")
+        sentences.append(f"{outcome.parameters:,} parameters; in the paper {row.parameters:,}.")
     if outcome.status == "complete" and outcome.unfinished:
         are = "is" if outcome.unfinished == 1 else "are"
-        found.append(f"{outcome.unfinished} of {outcome.total} seeds {are} unfinished and left out.")
+        sentences.append(f"{outcome.unfinished} of {outcome.total} seeds {are} unfinished and left out.")
     if outcome.changed:
-        found.append(f"Other settings than the paper's: {'; '.join(map(str, outcome.changed))}.")
+        sentences.append(f"Other settings than the paper's: {'; '.join(map(str, outcome.changed))}.")
     if outcome.outdated:
-        found.append("The settings of this row have changed since: run it again.")
+        sentences.append("The settings of this row have changed since: run it again.")
     if outcome.revisions:
-        found.append(
+        sentences.append(
             f"Stale: made with an older version of the arithmetic ({'; '.join(outcome.revisions)}). Run it again with "
             f"`{line.command} --rerun-stale`."
         )
-    return found
+    return sentences
 
 
 def verdict(finding: Finding) -> str:
@@ -177,12 +177,12 @@ def evidence(finding: Finding) -> str:
     """Write what speaks for or against a claim: numbers, how far the runs came, how many seeds there are."""
     if not finding.sides:
         return finding.because
-    found = [_compared(side, finding) for side in finding.sides]
+    sides = [_compared(side, finding) for side in finding.sides]
     lengths = [length(side.outcome) for side in finding.sides]
     if len(set(lengths)) == 1:
-        parts = [" against ".join(found)] + [lengths[0]] * (lengths[0] != MISSING)
+        parts = [" against ".join(sides)] + [lengths[0]] * (lengths[0] != MISSING)
     else:
-        parts = [" against ".join(f"{one} ({came})" for one, came in zip(found, lengths, strict=True))]
+        parts = [" against ".join(f"{one} ({came})" for one, came in zip(sides, lengths, strict=True))]
     outcome = finding.sides[0].outcome
     if outcome.status != "computed":
         count = len(outcome.runs)
@@ -220,8 +220,8 @@ def _where(metric: str, measure: Measure, chosen: bool) -> str:
 
 def tally(findings: Sequence[Finding]) -> str:
     """Count the verdicts on claims that have a line of their own, and say which have none."""
-    found = [finding.verdict for finding in findings if finding.listed]
-    parts = [f"{found.count(verdict)} {verdict}" for verdict in get_args(Verdict) if verdict in found]
+    verdicts = [finding.verdict for finding in findings if finding.listed]
+    parts = [f"{verdicts.count(verdict)} {verdict}" for verdict in get_args(Verdict) if verdict in verdicts]
     computed = sum(finding.expected for finding in findings)
     untouched = sum(finding.untouched for finding in findings)
     rest = [f"{computed} about computed numbers, which hold"] * bool(computed)

@@ -43,7 +43,7 @@ def compute(
         return there
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
     numbers, seconds = _numbers(experiment.analysis.name, json.dumps(experiment.analysis.options, sort_keys=True))
-    found = []
+    computed = []
     for name, row in rows.items():
         assert row.value is not None
         record = Record(
@@ -64,8 +64,8 @@ def compute(
             machine=machine.machine(),
         )
         records.keep(results, experiment, name, record)
-        found.append((name, record, False))
-    return found
+        computed.append((name, record, False))
+    return computed
 
 
 @functools.cache
@@ -89,12 +89,12 @@ def value_at(numbers: Any, path: Sequence[str | int], where: str) -> float:
     >>> value_at({"rows": [{"total": 3.03}]}, ("rows", 0, "total"), "here")
     3.03
     """
-    found = numbers
+    node = numbers
     for key in path:
         try:
-            found = found[key]
+            node = node[key]
         except (KeyError, IndexError, TypeError) as error:
             raise ConfigError(f"{where}: the analysis has no {'.'.join(map(str, path))}") from error
-    if not is_number(found):
-        raise ConfigError(f"{where}: {'.'.join(map(str, path))} is {found!r}, not a number")
-    return float(found)
+    if not is_number(node):
+        raise ConfigError(f"{where}: {'.'.join(map(str, path))} is {node!r}, not a number")
+    return float(node)

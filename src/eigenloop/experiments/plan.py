@@ -93,9 +93,9 @@ class Planned(RowOf):
 def planned(experiment: Experiment, budget: BudgetName, only: Collection[str] = ()) -> list[Planned]:
     """List the runs of an experiment, seed by seed, so that every row has one before any has two."""
     rows = chosen(experiment, only)
-    found = [run for name in rows for run in runs_of_row(experiment, name, budget)]
+    runs = [run for name in rows for run in runs_of_row(experiment, name, budget)]
     rank = {name: i for i, name in enumerate(experiment.rows)}
-    return sorted(found, key=lambda run: (run.seed, rank[run.row_name]))
+    return sorted(runs, key=lambda run: (run.seed, rank[run.row_name]))
 
 
 def runs_of_row(experiment: Experiment, name: str, budget: BudgetName) -> list[Planned]:

@@ -47,11 +47,11 @@ def learned(net: Model) -> dict[str, float]:
     """Return the numbers of `LEARNED` that the recurrent matrix of a network has."""
     from eigenloop.analysis.schur import non_normality, trained_form  # draws too, which most runs need not load
 
-    found: dict[str, float] = {}
+    numbers: dict[str, float] = {}
     matrix = dict(net.rnn.named_modules()).get("recurrent_l0")
     if isinstance(matrix, Schur):
         form = trained_form(matrix)
-        found |= {"mean_gamma": float(form.gamma.mean()), "non_normality": non_normality(form)}
+        numbers |= {"mean_gamma": float(form.gamma.mean()), "non_normality": non_normality(form)}
     if (ratio := smallest_ratio(net)) is not None:
-        found["singular_ratio"] = ratio
-    return found
+        numbers["singular_ratio"] = ratio
+    return numbers

@@ -112,7 +112,7 @@ def _ready(waiting: Sequence[Planned], running: Sequence[_Running]) -> Planned |
 
 def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Planned, Record]]:
     """Write down how far the runs in `work` have come, without training; return what was found."""
-    found = []
+    collected = []
     for run in runs:
         folder = folder_of(run, work)
         if not _same_settings(run, folder):
@@ -120,8 +120,8 @@ def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Pl
         record = records.collected(run, folder)
         if record is not None:
             records.keep(results, run.experiment, run.row_name, record)
-            found.append((run, record))
-    return found
+            collected.append((run, record))
+    return collected
 
 
 def folder_of(run: Planned, work: Path) -> Path:
@@ -138,8 +138,8 @@ def _done(run: Planned, results: Path, watcher: Watcher, rerun_stale: bool) -> b
     """Whether the results hold this run already, made with the settings that it has now."""
     wanted = (run.budget, run.seed, config_hash(run.config()), run.metric, run.measure)
     for record in records.read(results, run.experiment.name, run.row_name):
-        found = (record.budget, record.seed, record.config_hash, record.metric, record.measure)
-        if found == wanted and record.complete:
+        recorded = (record.budget, record.seed, record.config_hash, record.metric, record.measure)
+        if recorded == wanted and record.complete:
             revisions = revised_since(record.numerics, run.numerics())
             if revisions:
                 watcher.stale(run, record, revisions, rerun_stale)

@@ -78,10 +78,10 @@ def calibrating(network: nn.Module, share: float = 1.0) -> Iterator[None]:
 
 
 def _layers(network: nn.Module) -> list[QuantizableLayer]:
-    found = [module for module in network.modules() if isinstance(module, QuantizableLayer)]
-    if not found:
+    layers = [module for module in network.modules() if isinstance(module, QuantizableLayer)]
+    if not layers:
         raise ValueError(f"{type(network).__name__} has no recurrent layer of eigenloop to calibrate")
-    return found
+    return layers
 
 
 @torch.no_grad()

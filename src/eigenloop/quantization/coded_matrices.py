@@ -33,10 +33,10 @@ class Codes:
 
     def matrix(self) -> Tensor:
         """Return the matrix that the network uses, to the last bit."""
-        found = self.numbers.to(self.step.dtype) * self.step
+        weights = self.numbers.to(self.step.dtype) * self.step
         if self.around_identity:
-            found = torch.eye(len(found), dtype=found.dtype, device=found.device) + found
-        return found if self.divisor is None else found / self.divisor
+            weights = torch.eye(len(weights), dtype=weights.dtype, device=weights.device) + weights
+        return weights if self.divisor is None else weights / self.divisor
 
 
 @torch.no_grad()
@@ -48,35 +48,35 @@ def network_codes(network: nn.Module) -> dict[str, Codes]:
 
     >>> import eigenloop as el
     >>> rnn = el.RNN(3, 8, bits=4)
-    >>> found = network_codes(rnn)
-    >>> list(found)
+    >>> matrix_codes = network_codes(rnn)
+    >>> list(matrix_codes)
     ['weight_ih_l0', 'recurrent_l0']
-    >>> torch.equal(found["recurrent_l0"].matrix(), rnn.recurrent_matrix())
+    >>> torch.equal(matrix_codes["recurrent_l0"].matrix(), rnn.recurrent_matrix())
     True
     """
-    found: dict[str, Codes] = {}
+    matrix_codes: dict[str, Codes] = {}
     for name, module in network.named_modules():
         prefix = f"{name}." if name else ""
         if isinstance(module, QuantizableLayer) and module.quantizer is not None:
-            found |= {prefix + key: value for key, value in _layer(module, module.quantizer).items()}
+            matrix_codes |= {prefix + key: value for key, value in _layer(module, module.quantizer).items()}
         if isinstance(module, QuantizableReadout) and module.readout_bits is not None:
-            found[f"{prefix}readout.weight"] = _coded(module.readout.weight, Quantizer(module.readout_bits))
-    if not found:
+            matrix_codes[f"{prefix}readout.weight"] = _coded(module.readout.weight, Quantizer(module.readout_bits))
+    if not matrix_codes:
         name = type(network).__name__
         raise ValueError(f"this {name} is not quantized: build it with bits=, or call quantization.quantize_ first")
-    return found
+    return matrix_codes
 
 
 def _layer(layer: QuantizableLayer, quantizer: Quantizer) -> dict[str, Codes]:
-    found = {}
+    matrix_codes = {}
     for name, matrices in layer.cell_matrices().items():
         inputs = name.replace("recurrent", "weight_ih")
         if hasattr(layer, inputs):
             for ending, U in zip(matrices, getattr(layer, inputs).chunk(len(matrices)), strict=True):
-                found[inputs + ending] = _coded(U, quantizer)
+                matrix_codes[inputs + ending] = _coded(U, quantizer)
         for ending, matrix in matrices.items():
-            found[name + ending] = _recurrent(matrix(), quantizer)
-    return found
+            matrix_codes[name + ending] = _recurrent(matrix(), quantizer)
+    return matrix_codes
 
 
 def _coded(U: Tensor, quantizer: Quantizer) -> Codes:

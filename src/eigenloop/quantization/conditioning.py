@@ -40,8 +40,8 @@ class Departure:
 def departure(quantized: Tensor, bits: int) -> Departure:
     """Measure q(W) of an orthogonal W against the bounds (3) and (4), which hold as no entry of W exceeds 1.
 
-    >>> found = departure(torch.eye(2), bits=8)
-    >>> found.gram, found.gram_bound
+    >>> measures = departure(torch.eye(2), bits=8)
+    >>> measures.gram, measures.gram_bound
     (0.0, 0.031494140625)
     """
     wide = quantized.detach().double()

@@ -41,8 +41,8 @@ def quantize(W: Tensor, bits: int, per_row: bool = False) -> Tensor:
     >>> quantize(torch.tensor([[1.0, -1.0, 0.3, 0.0]]), bits=2)
     tensor([[ 0.5000, -1.0000,  0.5000,  0.0000]])
     """
-    found: Tensor = _StraightThrough.apply(W, bits, per_row)
-    return found
+    quantized: Tensor = _StraightThrough.apply(W, bits, per_row)
+    return quantized
 
 
 class _StraightThrough(torch.autograd.Function):

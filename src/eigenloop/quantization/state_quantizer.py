@@ -46,8 +46,8 @@ class StateQuantizer:
     def step(self, range: Tensor, units: int) -> Tensor:
         """Return the step for a range; the range's gradient is divided by sqrt(units 2^(b-1)), LSQ's section 2.2."""
         half = 2 ** (self.bits - 1)
-        found: Tensor = _Step.apply(range, half, self.power_of_two, 1 / math.sqrt(units * half))
-        return found
+        step_size: Tensor = _Step.apply(range, half, self.power_of_two, 1 / math.sqrt(units * half))
+        return step_size
 
     def range_for(self, largest: float) -> float:
         """Return the range whose largest number is at least `largest`."""

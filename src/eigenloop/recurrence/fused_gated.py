@@ -283,8 +283,8 @@ def _pull_back(
     biased_gates = 0 if input_bias is None else input_bias.shape[0] // W.shape[1]
     given = (grad_out, grad_h_n, out, gates, x, U, W, bias, h0, lengths)
     grads = run_backward(*given, *options, biased_gates, wanted, step, ctx.bits)
-    *found, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
-    return (*found, *(None,) * 7, grad_step, None)
+    *input_grads, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*input_grads, *(None,) * 7, grad_step, None)
 
 
 _fused_gated = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

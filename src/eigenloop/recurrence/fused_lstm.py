@@ -270,8 +270,8 @@ def _pull_back(
     x, U, W, _, bias, h0, c0, lengths = tensors
     kept = (out, gates, cells, x, U, W, bias, h0, c0, lengths)
     grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted, step, ctx.bits)
-    *found, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
-    return (*found, *(None,) * 4, grad_step, None)
+    *input_grads, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*input_grads, *(None,) * 4, grad_step, None)
 
 
 _fused_lstm = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

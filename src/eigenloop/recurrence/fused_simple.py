@@ -252,8 +252,8 @@ def _pull_back(
     x, U, W, _, bias, h0, lengths = tensors
     given = (grad_out, grad_h_n, out, kept, x, U, W, bias, h0, lengths)
     grads = run_backward(*given, *options, wanted, step, ctx.bits)
-    *found, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
-    return (*found, *(None,) * 5, grad_step, None)
+    *input_grads, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*input_grads, *(None,) * 5, grad_step, None)
 
 
 _fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

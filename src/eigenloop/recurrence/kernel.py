@@ -102,8 +102,8 @@ _loads._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def _load(choice: str) -> Library | None:
     if choice == "reference":
         return None
-    found = sorted(Path(__file__).parents[1].glob("_kernel*.so"))
-    if not found:
+    libraries = sorted(Path(__file__).parents[1].glob("_kernel*.so"))
+    if not libraries:
         warnings.warn(
             f"the compiled kernel is missing, so recurrences run several times slower in plain PyTorch: {_REBUILD}, "
             "or set EIGENLOOP_KERNEL=reference to leave it at that",
@@ -111,7 +111,7 @@ def _load(choice: str) -> Library | None:
         )
         return None
     try:
-        loaded = Library(found[0])
+        loaded = Library(libraries[0])
     except (OSError, AttributeError) as error:
         warnings.warn(f"the compiled kernel cannot be used ({error}): {_REBUILD}", stacklevel=2)
         return None

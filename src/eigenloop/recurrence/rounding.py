@@ -159,5 +159,5 @@ def rounded(value: Tensor, step: Tensor, bits: int) -> Tensor:
     >>> rounded(torch.tensor([0.3, -0.75, 900.0]), torch.tensor(0.5), 8)
     tensor([ 0.5000, -0.5000, 63.5000])
     """
-    found: Tensor = _Rounded.apply(value, step, bits)
-    return found
+    quantized: Tensor = _Rounded.apply(value, step, bits)
+    return quantized

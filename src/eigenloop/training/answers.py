@@ -39,8 +39,8 @@ def predict(
     """
     net, config, _ = load_run(run, which, device=device)
     task = own_task(config.task, run)
-    found = task.source.unlabelled(Path(data))
-    return _Answering(net, task, found, batch_size).of(whole(found))
+    unlabelled = task.source.unlabelled(Path(data))
+    return _Answering(net, task, unlabelled, batch_size).of(whole(unlabelled))
 
 
 def outcome(net: Model, task: Sequences, split: str, batch_size: int = _BATCH) -> Outcome:
@@ -96,18 +96,22 @@ class _Answering:
         """Answer where the truth is known; a forecast is then one of every step, or of every horizon."""
         if self.kind == "forecast":
             return self._forecasts(pieces)
-        labels, found = self.data.labels, self.of(pieces)
+        labels, answers = self.data.labels, self.of(pieces)
         assert labels is not None  # kinds without labels are forecasts
         data = self.data
         truth = (
-            labels[data.rows[found.case], data.starts[found.case] + found.step] if data.per_step else labels[found.case]
+            labels[data.rows[answers.case], data.starts[answers.case] + answers.step]
+            if data.per_step
+            else labels[answers.case]
         )
         if self.kind.endswith("class"):
             guess: Any = class_shares(data, self.task.pieces["train"])
         else:
             assert self.net.output_scaling is not None
             guess = self.net.output_scaling.mean.double().cpu().numpy()
-        return self._outcome(Pieces(found.case, found.step, found.step), found.step, found.predicted, truth, guess)
+        return self._outcome(
+            Pieces(answers.case, answers.step, answers.step), answers.step, answers.predicted, truth, guess
+        )
 
     def _outcome(
         self,
@@ -133,12 +137,16 @@ class _Answering:
     def _each_step(self, pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Return case, step and answer of every step, in order."""
         cut = self.task.windowing.for_evaluation(pieces)[0]
-        found = [np.zeros((0, self.task.output_size))]
+        answers_by_piece = [np.zeros((0, self.task.output_size))]
         for chosen, inputs, lengths in self._inputs(cut):
             answers = self._answers(self.net(inputs, lengths=lengths)[0])
-            found += [answers[:length, k] for k, length in enumerate(cut.length[chosen].tolist())]
+            answers_by_piece += [answers[:length, k] for k, length in enumerate(cut.length[chosen].tolist())]
         steps = [np.arange(start, start + length) for start, length in zip(cut.start, cut.length, strict=True)]
-        return np.repeat(cut.case, cut.length), np.concatenate([*steps, np.zeros(0, np.int64)]), np.concatenate(found)
+        return (
+            np.repeat(cut.case, cut.length),
+            np.concatenate([*steps, np.zeros(0, np.int64)]),
+            np.concatenate(answers_by_piece),
+        )
 
     def _answers(self, outputs: Tensor) -> NDArray[np.float64]:
         values = outputs.double()
@@ -202,12 +210,12 @@ class _Answering:
             shape = (*outputs.shape[:2], horizon, self.data.channels)
             return np.arange(len(inputs)), np.asarray(outputs.double().cpu().numpy()).reshape(shape)
         state: Any = None
-        seen, found = [], []
+        seen, forecasts = [], []
         for start in range(0, len(inputs), horizon):
             outputs, state = self.net(inputs[start : start + horizon], state)
             seen.append(min(start + horizon, len(inputs)) - 1)
-            found.append(self._ahead(outputs[-1], state))
-        return np.array(seen), np.stack(found)
+            forecasts.append(self._ahead(outputs[-1], state))
+        return np.array(seen), np.stack(forecasts)
 
     def _ahead(self, output: Tensor, state: Any) -> NDArray[np.float64]:
         """Return the next values, (B, horizon, channels), of the output after the last step and the state there."""

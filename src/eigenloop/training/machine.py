@@ -17,8 +17,12 @@ from eigenloop.recurrence import kernel
 
 def versions() -> dict[str, str]:
     """Return the versions of what takes part in the arithmetic."""
-    found = {"eigenloop": eigenloop.__version__, "python": platform.python_version(), "torch": torch.__version__}
-    return found | {name: metadata.version(name) for name in ("numpy", "scipy")}
+    core_versions = {
+        "eigenloop": eigenloop.__version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+    return core_versions | {name: metadata.version(name) for name in ("numpy", "scipy")}
 
 
 def machine() -> dict[str, Any]:

@@ -22,8 +22,8 @@ def defaults(name: str) -> dict[str, Any]:
     """Return an optimizer's options as it has them by itself."""
     made, options = OPTIMIZERS[name]
     parameters = inspect.signature(made).parameters
-    found = {option: parameters[option].default for option in options}
-    return {option: list(value) if isinstance(value, tuple) else value for option, value in found.items()}
+    option_defaults = {option: parameters[option].default for option in options}
+    return {option: list(value) if isinstance(value, tuple) else value for option, value in option_defaults.items()}
 
 
 def make_optimizer(section: Mapping[str, Any], net: nn.Module, seed: int) -> torch.optim.Optimizer:

@@ -15,10 +15,10 @@ from torch import Tensor
 def pack(value: Any, tensors: dict[str, Tensor], name: str = "state") -> Any:
     """Return `value` as JSON, its tensors moved to `tensors` under names of their own.
 
-    >>> found = {}
-    >>> pack({"steps": 3, 0: (torch.zeros(2), None)}, found)
+    >>> moved_tensors = {}
+    >>> pack({"steps": 3, 0: (torch.zeros(2), None)}, moved_tensors)
     {'$map': [['steps', 3], [0, {'$tuple': [{'$tensor': 'state.0.0'}, None]}]]}
-    >>> list(found)
+    >>> list(moved_tensors)
     ['state.0.0']
     """
     if isinstance(value, Tensor):
@@ -76,14 +76,14 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 def load_tensors(path: Path) -> dict[str, Tensor]:
     """Read what `save_tensors` wrote; ValueError if the file is damaged."""
     try:
-        found = load_file(str(path))
+        stored = load_file(str(path))
         with safe_open(str(path), framework="pt") as file:
             header = file.metadata() or {}
     except SafetensorError as error:
         raise ValueError(str(error)) from error
     tensors = {
         name.removesuffix(_COMPLEX): torch.view_as_complex(tensor) if name.endswith(_COMPLEX) else tensor
-        for name, tensor in found.items()
+        for name, tensor in stored.items()
     }
     same = {name.removeprefix(_SAME): other for name, other in header.items() if name.startswith(_SAME)}
     return tensors | {name: tensors[other] for name, other in same.items() if other in tensors}

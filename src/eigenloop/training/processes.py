@@ -58,9 +58,9 @@ class Processes:
         largest = torch.stack(shapes).amax(0).tolist()
         padded = real.new_zeros(largest)
         padded[tuple(slice(0, size) for size in real.shape)] = real
-        found = [torch.empty_like(padded) for _ in range(self.count)]
-        dist.all_gather(found, padded)
-        cut = [f[tuple(slice(0, size) for size in s.tolist())] for f, s in zip(found, shapes, strict=True)]
+        received = [torch.empty_like(padded) for _ in range(self.count)]
+        dist.all_gather(received, padded)
+        cut = [f[tuple(slice(0, size) for size in s.tolist())] for f, s in zip(received, shapes, strict=True)]
         return [torch.view_as_complex(f.contiguous()) if tensor.is_complex() else f.contiguous() for f in cut]
 
     def told(self, text: str) -> str:
@@ -93,8 +93,8 @@ class Processes:
         for tensor in net.state_dict().values():
             real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
             checksum = zlib.crc32(real.detach().cpu().numpy().tobytes(), checksum)
-        found = {int(value) for value in self.gathered(torch.tensor([checksum]))}
-        if len(found) > 1:
+        checksums = {int(value) for value in self.gathered(torch.tensor([checksum]))}
+        if len(checksums) > 1:
             raise RunError(
                 f"at step {step} the processes hold different weights, so they no longer train one network: give all "
                 "the same kind of processor and the same number of threads, and resume from the checkpoint before"

@@ -181,23 +181,23 @@ def numerics_of_run(folder: Path | str) -> dict[str, int]:
     summary = read_summary(path)
     if summary is not None and summary.numerics:
         return dict(summary.numerics)
-    found = _newest(path)
-    return {} if found is None else dict(found.state["progress"].get("numerics", {}))
+    newest = _newest(path)
+    return {} if newest is None else dict(newest.state["progress"].get("numerics", {}))
 
 
 def can_go_on(folder: Path | str) -> bool:
     """Whether `resume` takes the newest checkpoint of a run as it is, where there is one."""
-    found = _newest(Path(folder))
-    return found is None or not found.of_torchs_layers
+    newest = _newest(Path(folder))
+    return newest is None or not newest.of_torchs_layers
 
 
 def _newest(path: Path) -> checkpoint.Checkpoint | None:
     """Read the newest checkpoint of a run; None if there is none that is whole."""
     try:
-        found = checkpoint.newest(path / "checkpoints")
+        newest = checkpoint.newest(path / "checkpoints")
     except checkpoints.DamagedError:
         return None
-    return None if found is None else found[1]
+    return None if newest is None else newest[1]
 
 
 def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:

@@ -78,14 +78,14 @@ class Saver:
     def restore(self, reporter: Reporter) -> Progress | None:
         """Go on from the newest whole checkpoint; None if the run was stopped before its first."""
         try:
-            found = checkpoint.newest(self.folder.checkpoints)
+            newest = checkpoint.newest(self.folder.checkpoints)
         except checkpoints.DamagedError as error:
             again = "start the run again: train from its config.yaml in another folder"
             raise RunError(str(error), again, flags=f"{again}, --out") from error
-        if found is None:
+        if newest is None:
             self._set_back(0)
             return None
-        step, kept, problems = found
+        step, kept, problems = newest
         for problem in problems:
             reporter.notice(f"{problem}. Going on from step {step}, the newest that is whole")
         state = kept.state

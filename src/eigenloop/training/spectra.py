@@ -13,13 +13,13 @@ from eigenloop.readout import Model
 @torch.no_grad()
 def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
     """Return the eigenvalues of every matrix as (real, imaginary): of q(W) where it is quantized."""
-    found = {}
+    eigenvalues = {}
     quantizer = net.rnn.quantizer if isinstance(net.rnn, RecurrentLayer) else None
     for name, matrix in outermost(net.rnn):
         W = matrix() if quantizer is None else quantizer.recurrent(matrix())
         values = torch.linalg.eigvals(W.detach().to("cpu", torch.complex128))
-        found[name] = [(round(z.real, 7), round(z.imag, 7)) for z in values.tolist()]
-    return found
+        eigenvalues[name] = [(round(z.real, 7), round(z.imag, 7)) for z in values.tolist()]
+    return eigenvalues
 
 
 def largest_defect(net: Model) -> float | None:
@@ -31,5 +31,5 @@ def largest_defect(net: Model) -> float | None:
 @torch.no_grad()
 def smallest_ratio(net: Model) -> float | None:
     """Return sigma_min / sigma_max of the worst conditioned q(W); None where nothing is quantized."""
-    found = net.rnn.quantized_matrices() if isinstance(net.rnn, RecurrentLayer) else ()
-    return min((singular_ratio(W) for W in found), default=None)
+    quantized = net.rnn.quantized_matrices() if isinstance(net.rnn, RecurrentLayer) else ()
+    return min((singular_ratio(W) for W in quantized), default=None)

@@ -240,22 +240,22 @@ class Trainer:
             self.progress.evaluated = self.progress.step
             return
         split = self.task.splits[0]
-        found = self._measured(split)
-        if not math.isfinite(found["loss"]):
+        measures = self._measured(split)
+        if not math.isfinite(measures["loss"]):
             for batch in self.task.evaluation(split, self.section.batch_size):
                 self.processes.refuse_broken(batch, self.task.name, f"the part {split}")
-            raise DivergedError(f"the loss on {split} is {found['loss']:g}")
-        self.progress.latest[split], self.progress.evaluated = found, self.progress.step
-        self._record(split, found)
+            raise DivergedError(f"the loss on {split} is {measures['loss']:g}")
+        self.progress.latest[split], self.progress.evaluated = measures, self.progress.step
+        self._record(split, measures)
         if split != "valid":
             return
-        value, best = found[self.task.metric], self.progress.best
+        value, best = measures[self.task.metric], self.progress.best
         sign = 1 if self.task.higher_is_better else -1
         improved = best is None or sign * (value - best[self.task.metric]) > 0
         # A few cases are soon all right: of networks with the same accuracy the one with the smaller loss is kept.
-        equal = best is not None and value == best[self.task.metric] and found["loss"] < best["loss"]
+        equal = best is not None and value == best[self.task.metric] and measures["loss"] < best["loss"]
         if improved or equal:
-            self.progress.best = {"step": self.progress.step, **found}
+            self.progress.best = {"step": self.progress.step, **measures}
         if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
             self.progress.misses = 0 if improved else self.progress.misses + 1
             self.schedule.observe(improved)

@@ -151,8 +151,8 @@ def _told(defaults: Defaults, config: Config) -> str | None:
 
 
 def _length(settings: Mapping[str, Mapping[str, Any]]) -> str:
-    found = {length: settings["training"][length] for length in LENGTHS}
-    return ", ".join(f"{value:g} {length}" for length, value in found.items() if value is not None)
+    lengths = {length: settings["training"][length] for length in LENGTHS}
+    return ", ".join(f"{value:g} {length}" for length, value in lengths.items() if value is not None)
 
 
 def _word(value: object) -> str:

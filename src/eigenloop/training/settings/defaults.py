@@ -98,8 +98,8 @@ def _of_model(model: str, variant: str) -> Settings:
     """Return size and optimizer that a model has where no paper reports it."""
     models = _general()["models"]
     if variant in models or model in models:
-        found: Settings = models.get(variant) or models[model]
-        return found
+        model_settings: Settings = models.get(variant) or models[model]
+        return model_settings
     row = _default_row("copying", model, variant)
     if row is None:
         return {}
@@ -131,15 +131,15 @@ def default_rows(task: str, model: str) -> list[DefaultRow]:
     """
     ours = task in registry.TASKS.own and model in registry.MODELS.own
     experiments = registry.EXPERIMENTS.own if ours else registry.EXPERIMENTS
-    found: list[DefaultRow] = []
+    rows: list[DefaultRow] = []
     for name, entry in experiments.items():
         try:
             text = entry.load().read_text(encoding="utf-8")
         except (OSError, AttributeError, ValueError, ConfigError):
             continue
         if "default:" in text and task in text and model in text:  # reading YAML takes a hundred times as long
-            found += _rows(name, text)
-    return found
+            rows += _rows(name, text)
+    return rows
 
 
 @functools.cache

@@ -137,5 +137,5 @@ def _holders(section: str, key: str) -> str:
     if section not in things:
         return ""
     every, kinds = things[section]
-    found = [name for name, _ in every.working() if key in kinds(name)]
-    return f"{section} {', '.join(found)}" if found else ""
+    holders = [name for name, _ in every.working() if key in kinds(name)]
+    return f"{section} {', '.join(holders)}" if holders else ""
