@@ -199,7 +199,7 @@ def test_dates(tmp_path: Path) -> None:
     data = read(tmp_path / "a.csv")
     assert data.times is not None
     assert data.times.tolist() == [[0, 30, 86400]]
-    assert data.notes[0].startswith("100.0% of the time steps are not of the usual length")
+    assert data.notes[1].startswith("100.0% of the time steps are not of the usual length")
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 4])

@@ -247,7 +247,10 @@ def test_what_is_odd_is_noted() -> None:
 
 def test_rows_that_are_numbered(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,v\n0,1\n1,2\n2,5\n")
-    assert read(tmp_path / "a.csv").notes == ("every case has a single step: is id the column of cases?",)
+    assert read(tmp_path / "a.csv").notes == (
+        "case is id; the other columns are channels",
+        "every case has a single step: is id the column of cases?",
+    )
 
 
 def test_maps_are_not_joined(tmp_path: Path) -> None:

@@ -40,6 +40,17 @@ class Roles:
     weight: str | None
     channels: tuple[str, ...]
 
+    def __str__(self) -> str:
+        """Say which columns were taken for what, other than channels.
+
+        >>> str(Roles("id", "seconds", ("activity",), None, None, None, ("x", "y")))
+        'case is id, time is seconds, label is activity; the other columns are channels'
+        """
+        named = {**{role: getattr(self, role) for role in ("case", "time")}, "label": ", ".join(self.label)}
+        named |= {role: getattr(self, role) for role in ("group", "part", "weight")}
+        words = [f"{role} is {column}" for role, column in named.items() if column]
+        return f"{', '.join(words)}; the other columns are channels" if words else "all columns are channels"
+
 
 def is_text(table: Any, name: str) -> bool:
     """Say whether a column of a pyarrow table holds text."""

@@ -57,7 +57,7 @@ def from_table(
 
     labels, at_steps = _labels(path, table, roles, order, starts, lengths, per_step, names, row)
     clock = None if roles.time is None else times.column(path, table, roles.time, row)[order]
-    notes = list(() if clock is None else times.checked(path, clock, starts, lengths, place))
+    notes = [str(roles), *(() if clock is None else times.checked(path, clock, starts, lengths, place))]
     if roles.case is not None and len(lengths) > 1 and lengths.max() == 1:
         notes.append(f"every case has a single step: is {roles.case} the column of cases?")
     return built(
