@@ -9,9 +9,6 @@ import torch
 import eigenloop as el
 from eigenloop import quantization
 
-if not hasattr(quantization, "StateQuantizer"):
-    pytest.skip("layers have no state_bits= here", allow_module_level=True)
-
 LAYERS: dict[str, Any] = {
     "relu": lambda **o: el.RNN(3, 12, nonlinearity="relu", **o),
     "tanh, two layers": lambda **o: el.RNN(3, 8, 2, nonlinearity="tanh", **o),

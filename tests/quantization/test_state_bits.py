@@ -143,11 +143,16 @@ def test_every_way_to_run_it_agrees(name: str) -> None:
         torch.testing.assert_close(copy.deepcopy(layer)(x)[0], wanted)
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # torch's compiler does so itself
 def test_export_and_compiled_graph() -> None:
     rnn = el.RNN(3, 8, nonlinearity="relu", state_bits=8).eval()
     x = torch.randn(5, 2, 3)
     exported = torch.export.export(rnn, (x,)).module()
     torch.testing.assert_close(exported(x)[0], rnn(x)[0])
+    compiled = torch.compile(rnn.train(), fullgraph=True, backend="aot_eager")
+    ours = torch.autograd.grad(compiled(x)[0].square().sum(), list(rnn.parameters()))
+    theirs = torch.autograd.grad(rnn(x)[0].square().sum(), list(rnn.parameters()))
+    torch.testing.assert_close(ours, theirs)
 
 
 def test_size_report_has_the_states() -> None:

@@ -8,12 +8,12 @@ from typing import Any
 from eigenloop.deploy.cell import Formats
 from eigenloop.deploy.describing import Cell
 from eigenloop.deploy.formats import Format
+from eigenloop.quantization.layer import QuantizableLayer
 
 
-def trained_bits(layer: Any) -> int | None:
+def trained_bits(layer: QuantizableLayer) -> int | None:
     """Return the width in which a layer rounds its states; None where it does not."""
-    quantizer = getattr(layer, "state_quantizer", None)
-    return None if quantizer is None else int(quantizer.bits)
+    return None if layer.state_quantizer is None else layer.state_quantizer.bits
 
 
 def trained_input(layer: Any) -> Format:

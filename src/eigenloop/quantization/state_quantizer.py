@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
-import torch
 from torch import Tensor
 
 #: The widths that are offered.
@@ -46,31 +44,15 @@ class StateQuantizer:
     def step(self, range: Tensor, units: int) -> Tensor:
         """Return the step for a range; the range's gradient is divided by sqrt(units 2^(b-1)), LSQ's section 2.2."""
         half = 2 ** (self.bits - 1)
-        step_size: Tensor = _Step.apply(range, half, self.power_of_two, 1 / math.sqrt(units * half))
-        return step_size
+        used = range.detach().clamp_min(_LEAST_RANGE)
+        size = (used.log2().ceil().exp2() if self.power_of_two else used) / half
+        # The difference is zero and carries the gradient past what is not differentiable.
+        return size + (range - range.detach()) / (half * math.sqrt(units * half))
 
     def range_for(self, largest: float) -> float:
         """Return the range whose largest number is at least `largest`."""
         half = 2 ** (self.bits - 1)
         return max(largest * half / (half - 1), _LEAST_RANGE)
-
-
-class _Step(torch.autograd.Function):
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(range: Tensor, half: int, power_of_two: bool, factor: float) -> Tensor:
-        used = range.clamp_min(_LEAST_RANGE)
-        return (used.log2().ceil().exp2() if power_of_two else used) / half
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        _, half, _, factor = inputs
-        ctx.factor = factor / half
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
-        return gradients[0] * ctx.factor, None, None, None
 
 
 def made_state_quantizer(state_bits: int | StateQuantizer | None) -> StateQuantizer | None:

@@ -10,6 +10,7 @@ from eigenloop.quantization import size_report
 from eigenloop.readout import Model
 from eigenloop.training.network import build_network
 from eigenloop.training.settings.config import Config
+from eigenloop.training.settings.fitting import COUNTING_UNITS
 from eigenloop.training.summary import count_parameters
 
 #: No network for a device is larger.
@@ -36,8 +37,7 @@ def _largest(config: Config, most: int, measure: Callable[[Model], int], wording
 
     def measured(size: int) -> int:
         network = config.network.model_copy(update={"hidden_size": size})
-        # Settings that count units go with one size only.
-        options = {key: value for key, value in config.options.items() if key not in ("negative", "short")}
+        options = {key: value for key, value in config.options.items() if key not in COUNTING_UNITS}
         return measure(build_network(dataclasses.replace(config, network=network, options=options)))
 
     low, high = 2, 4

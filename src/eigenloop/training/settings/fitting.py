@@ -7,8 +7,10 @@ from typing import Any
 
 from eigenloop.training.settings.merging import Settings
 
-#: Settings that count units or layers, so that they go with the published size only.
-_PARTS_OF_SIZE = ("short", "negative", "reflections", "capacity", "num_layers")
+#: Settings that count units of a layer.
+COUNTING_UNITS = ("short", "negative")
+#: Settings that go with the published size only.
+_PARTS_OF_SIZE = (*COUNTING_UNITS, "reflections", "capacity", "num_layers")
 #: Settings that act between layers.
 _BETWEEN_LAYERS = ("dropout", "locked_dropout")
 #: torch's, which have one size for all layers, and dropout between them of torch's kind only.
