@@ -107,8 +107,8 @@ def tally(own: Sequence[Score]) -> dict[str, int]:
 def unlisted(own: Sequence[Score]) -> list[str]:
     """Say which claims have no line of their own."""
     computed, untouched = sum(score.expected for score in own), sum(not score.touched for score in own)
-    sentences = [f"{computed} claims about computed numbers hold and are not listed."] * bool(computed)
-    return sentences + [f"{untouched} claims are about rows that were not run."] * bool(untouched)
+    sentences = [f"Claims about computed numbers that hold are not listed ({computed})."] * bool(computed)
+    return sentences + [f"Nor are those about rows that were not run ({untouched})."] * bool(untouched)
 
 
 def _compared_with(finding: Finding) -> str:

@@ -209,13 +209,11 @@ def counted(sheets: Sequence[Sheet]) -> str:
     if trained := [line for line in numbers if line.experiment.analysis is None]:
         ours = [line for line in trained if line.outcome is not None and line.outcome.mean is not None]
         whole = sum(line.comparable for line in ours)
-        run = f"{len(ours)} are reproduced here, {whole or 'none'} of them at the paper's length"
-        start = f"Of the {len(trained)} published numbers for trained networks"
-        parts.append(f"{start}, {run if ours else 'none is reproduced yet'}.")
+        length = f", {whole or 'none'} of them at the paper's length" if ours else ""
+        parts.append(f"Run again: {len(ours)} of {len(trained)} published numbers for trained networks{length}")
     if computed := [line for line in numbers if line.experiment.analysis is not None]:
-        filled = sum(line.filled for line in computed)
-        parts.append(f"Of the {len(computed)} computed numbers, {filled or 'none'} are.")
+        parts.append(f"{sum(line.filled for line in computed)} of {len(computed)} computed numbers")
     if words := [line for line in lines if line.published is None]:
-        filled = sum(line.filled for line in words)
-        parts.append(f"Of the {len(words)} rows without a printed number, {filled or 'none'} are.")
-    return " ".join(parts)
+        parts.append(f"{sum(line.filled for line in words)} of {len(words)} rows that the paper gives no number for")
+    text = "; ".join(parts) + "."
+    return text[:1].upper() + text[1:]
