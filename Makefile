@@ -36,7 +36,7 @@ reproduce-smoke: $(VENV)/ready
 	$(BIN)/eigenloop reproduce all --budget smoke --results "$$folder/results" --work "$$folder/runs" && \
 	$(BIN)/eigenloop report --published --results "$$folder/results" --out "$$folder"
 
-## results: RESULTS.md and docs/results.html from results/
+## results: RESULTS.md, docs/results/ and docs/results.html from results/
 results: $(VENV)/ready
 	$(BIN)/eigenloop report --published
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from eigenloop import experiments
 from eigenloop.experiments import Planned, planned
 from eigenloop.runs import atomic
-from eigenloop.tasks import DataError, Timit
+from eigenloop.tasks import TIMIT, DataError
 from eigenloop.text.numbers import significant
 from eigenloop.training.machine import machine
 from eigenloop.training.network import build_network, take_scalings_
@@ -30,7 +30,7 @@ from eigenloop.training.update import Updater
 #: Seconds after which no further step is measured.
 ENOUGH = 3.0
 #: Training utterances of the whole TIMIT corpus.
-TIMIT = 3696
+UTTERANCES = 3696
 
 
 def hours(run: Planned) -> float:
@@ -49,8 +49,8 @@ def hours(run: Planned) -> float:
         updater.step(task.train_batch(done, section.batch_size, 0))
     per_step = (time.process_time() - began) / done
     per_epoch = task.steps_per_epoch(section.batch_size)
-    if isinstance(task, Timit) and task.corpus == "sample":
-        per_epoch = math.ceil(TIMIT / section.batch_size)
+    if isinstance(task, TIMIT) and task.corpus == "sample":
+        per_epoch = math.ceil(UTTERANCES / section.batch_size)
     if section.epochs is not None and per_epoch is not None:
         return math.ceil(section.epochs * per_epoch) * per_step / 3600
     assert section.steps is not None
