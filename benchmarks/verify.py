@@ -31,6 +31,12 @@ from eigenloop.training.machine import machine
 COMPARED = ("status", "steps", "value", "parameters", "curve", "train_curve")
 
 
+#: On a machine without AVX-512 torch and its libraries take other paths too; these settings ask for them elsewhere.
+TORCH_AS = {
+    "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
+}
+
+
 @dataclass(frozen=True)
 class Candidate:
     """A committed run, and the plan of today that it belongs to."""
@@ -83,6 +89,7 @@ def again(candidate: Candidate, work: Path) -> Record | None:
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
         "EIGENLOOP_KERNEL": str(record.machine["kernel"]),
+        **TORCH_AS.get(str(record.machine["kernel"]), {}),
     }
     summary = read_summary(folder) if folder.exists() else None
     if summary is None or summary.status not in ("finished", "solved"):
@@ -95,9 +102,13 @@ def again(candidate: Candidate, work: Path) -> Record | None:
     return records.collected(candidate.run, folder)
 
 
-def differing(before: Record, now: Record) -> list[str]:
-    """Name what is not the same; a record read from JSON has its curves as lists of pairs as well."""
-    return [name for name in COMPARED if getattr(before, name) != getattr(now, name)]
+def differing(before: Record, now: Record) -> str:
+    """Say what is not the same, and from which step on; empty where everything is equal."""
+    names = [name for name in COMPARED if getattr(before, name) != getattr(now, name)]
+    pairs = zip(before.train_curve or before.curve, now.train_curve or now.curve, strict=False)
+    first = next((one[0] for one, other in pairs if one != other), None)
+    since = "" if first is None else f" from step {first} on"
+    return f"{', '.join(names)}{since}: {before.value!r}, now {now.value!r}" if names else ""
 
 
 def surroundings(record: Record) -> str:
@@ -137,8 +148,8 @@ def main() -> None:
             continue
         others = differing(record, now)
         good = good and not others
-        verdict = f"differs in {', '.join(others)}: {record.value!r}, now {now.value!r}" if others else "equal"
-        print(f"  {verdict}: {record.value!r} ({surroundings(record)})", flush=True)
+        verdict = f"differs in {others}" if others else f"equal: {record.value!r}"
+        print(f"  {verdict} ({surroundings(record)})", flush=True)
     sys.exit(0 if good else 1)
 
 

@@ -49,7 +49,7 @@ def test_charts_can_be_read(chromium: Any, file: Path, width: int, dark: bool) -
 
 def test_the_legend_hides_points(chromium: Any, file: Path) -> None:
     with browser.visit(chromium, file) as page:
-        dots = page.locator("#points path.dot.cloud")
+        dots = page.locator("#points .cloud circle").first
         assert dots.is_visible()
         page.get_by_role("checkbox", name="runs").uncheck(force=True)
         assert not dots.is_visible()

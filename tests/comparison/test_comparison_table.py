@@ -210,8 +210,8 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
     run = record(1.0, config=config.as_dict(), config_hash=config_hash(config), parameters=98)
     line = made_up.sheet(tmp_path, made, row=run).line("row")
     assert wording.remarks(line) == [
-        "98 parameters; in the paper 99.",
-        "Other settings than the paper's: task.length 5, in the paper 20.",
+        "It has 98 parameters; the paper's has 99.",
+        "Settings that differ from the paper's: task.length 5, in the paper 20.",
     ]
     assert wording.length(line.outcome) == "4,000 of 20,000 steps, smaller task"
     assert line.outcome is not None

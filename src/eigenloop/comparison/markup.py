@@ -48,7 +48,14 @@ def code(text: str) -> str:
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()) -> str:
     """Write a table; columns with numbers are aligned at the right."""
     rule = ["---:" if column in numbers else "---" for column in columns]
-    return "\n".join("| " + " | ".join(cells) + " |" for cells in (columns, rule, *rows))
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (columns, rule, *(map(_whole, row) for row in rows)))
+
+
+def _whole(cell: str) -> str:
+    """Keep numbers such as 4.5e-4, 1.2 ± 0.1 and 0.4 x in one line, however narrow their column."""
+    hyphen, space = "\N{NON-BREAKING HYPHEN}", "\N{NO-BREAK SPACE}"
+    cell = re.sub(r"(?<=[\d)])e-(?=\d)", f"e{hyphen}", cell)
+    return re.sub(r"(?<=\d) (?=x( |$))| (?=±)|(?<=±) ", space, cell)
 
 
 def bullets(items: Sequence[str]) -> str:
