@@ -294,7 +294,10 @@ def test_a_small_file_is_an_experiment() -> None:
         ({**FILE, "measure": "median"}, "measure: Input should be 'test', 'best'"),
         ({**FILE, "rows": {}}, "an experiment has rows"),
         ({**FILE, "rows": {"GRU 1": ROW}}, "the name 'GRU 1' is made of small letters, digits and single dashes"),
-        ({**FILE, "rows": {"gru": {"label": "GRU"}}}, "row gru has neither a published number nor what is said of it"),
+        (
+            {**FILE, "rows": {"gru": {"label": "GRU"}}},
+            "row gru has neither a published number nor a published statement",
+        ),
         ({**FILE, "rows": {"gru": {**ROW, "published": "low"}}}, "rows.gru.published: Input should be a valid number"),
         ({**FILE, "rows": {"gru": {**ROW, "published": float("nan")}}}, "published: Input should be a finite number"),
         ({**FILE, "rows": {"gru": {**ROW, "value": ["rows"]}}}, "row gru has a value, which is for an analysis"),
