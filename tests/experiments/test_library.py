@@ -310,11 +310,11 @@ def test_a_small_file_is_an_experiment() -> None:
         ({**FILE, "rows": {"gru": {**ROW, "claim": {"below": 1, "reaches": 0}}}}, "reaches goes with below_row or"),
         (
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": "lstm"}}}},
-            "row gru is compared with 'lstm', which is no other row",
+            "row gru is compared with 'lstm', which is not another row",
         ),
         (
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": ["gru"]}}}},
-            "compared with 'gru', which is no other row",
+            "compared with 'gru', which is not another row",
         ),
         ({**FILE, "name": "other"}, "experiment mine is called as its file is: leave name out"),
         ({**FILE, 3: "x"}, "Keys should be strings"),
@@ -322,8 +322,8 @@ def test_a_small_file_is_an_experiment() -> None:
             {**FILE, "budgets": {**FILE["budgets"], "hour": {"seeds": [0, 1, 0]}}},
             "seeds 0, 1, 0 are not different ones",
         ),
-        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "lstm"}}}, "row gru is trained as 'lstm', which is no row"),
-        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "gru"}}}, "which is no row with a training of its own"),
+        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "lstm"}}}, "row gru is trained as 'lstm', which is not a row"),
+        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "gru"}}}, "which is not a row with its own training"),
         (
             {**FILE, "measure": "best", "rows": {"gru": ROW, "again": {**ROW, "trained_as": "gru"}}},
             "row again is trained as gru and measured again: its measure can only be test",
