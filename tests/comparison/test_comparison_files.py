@@ -89,10 +89,16 @@ def test_a_difference_stands_once(tmp_path: Path) -> None:
     assert text.endswith("**Table 1; Table 2**\n\n- Both.\n\n**Table 1**\n\n- 1.\n\n**Table 2**\n\n- 2.\n")
 
 
-def everything(results: Path, seeds: int) -> list[Sheet]:
-    """All experiments with a run at the paper's length for every row, some as published and some far off."""
+#: Tables of language models and speech, and QORNN's larger networks: days for a row, which nobody runs on a CPU.
+DAYS = ("nnrnn-table1", "nnrnn-table3", "enrnn-table", "ncgru-table5", "ncgru-table6", "qornn-fig")
+
+
+def all_but_days(results: Path, seeds: int) -> list[Sheet]:
+    """Runs of the paper's length for all rows that take less than days, some as published and some far off."""
     every = [experiments.load(name) for name in experiments.names()]
     for sheet in compare(every, results):
+        if sheet.experiment.name.startswith(DAYS) and sheet.experiment.name not in ("qornn-fig2", "qornn-fig3"):
+            continue
         for i, line in enumerate(sheet.lines):
             value = (line.published or 0.01 * (i + 1)) * (1.0, 1.4, 3.0)[i % 3]
             analysis = line.experiment.analysis is not None
@@ -107,11 +113,10 @@ def everything(results: Path, seeds: int) -> list[Sheet]:
 
 
 @pytest.mark.parametrize("seeds", [1, 3])
-def test_the_summary_stays_short_when_everything_is_run(tmp_path: Path, seeds: int) -> None:
-    sheets = everything(tmp_path, seeds)
+def test_the_summary_stays_short_when_all_is_run_that_can_be(tmp_path: Path, seeds: int) -> None:
+    sheets = all_but_days(tmp_path, seeds)
     lines = summary.render(sheets).splitlines()
-    assert all(line.filled for sheet in sheets for line in sheet.lines)
-    assert len(numbers(sheets)) > 90
+    assert len(numbers(sheets)) > 50
     assert len(lines) < 150
     verdict = [line.split(" | ")[2] for line in lines if line.startswith("| ") and "paper's length, one seed" in line]
     assert all("one seed" in each or each.startswith("open") for each in verdict)
