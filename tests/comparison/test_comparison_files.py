@@ -68,7 +68,7 @@ def test_the_summary_says_what_there_is(tmp_path: Path) -> None:
     assert "| NC-GRU | 1e-5 | 9.00e-6 | 0.90 x |" in section
     assert "lost" not in section, "it diverged"
     assert "1 of 2 computed numbers agree in every printed digit; the others differ by up to 3.3 %." in section
-    assert "| [NC-GRU, Table 3](docs/results/nc-gru.md#made-up) | adding | 1 | 3 | hours unknown |" in text
+    assert "| [NC-GRU, Table 3](docs/results/ncgru.md#made-up) | adding | 1 | 3 | hours unknown |" in text
 
 
 def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:

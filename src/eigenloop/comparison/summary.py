@@ -45,8 +45,8 @@ def render(sheets: Sequence[Sheet]) -> str:
 
 
 def page_of(paper: str) -> str:
-    """Return the path of a paper's page."""
-    return f"docs/results/{paper.lower()}.md"
+    """Return the path of a paper's page, named as its experiments begin."""
+    return f"docs/results/{paper.lower().replace('-', '')}.md"
 
 
 def _link(experiment: Experiment) -> str:
