@@ -147,8 +147,8 @@ class Kernel:
             begin = f"#if SMLAD\n{_smlad(self)}#elif" if self.ordered else "#if"
             bytewise = f" defined(__arm__) && !defined(__ARM_FEATURE_UNALIGNED)\n{_bytes(self)}"
             body = f"{begin}{bytewise}#else\n{body}#endif\n"
-        return f"""/* Adds the products of n numbers q with the codes of {self.bits} bits of two rows to their sums. n is a multiple of
-   {size}; the second row lies `next` bytes behind the first. */
+        return f"""/* Adds the products of n numbers q with the codes of {self.bits} bits of two rows to their sums.
+   n is a multiple of {size}; the second row lies `next` bytes behind the first. */
 APART void {self.name}(const uint8_t *p, uint32_t next, const int16_t *q, uint32_t n, {kind} *sums)
 {{
     const uint8_t *r = p + next;
