@@ -118,7 +118,7 @@ def _place(k: int) -> str:
 static inline uint32_t place_{k}(uint32_t i)
 {{
 #if SMLAD
-    return (i & ~{size - 1}u) | (i & {fields - 1}u) << 1 | (i & {fields}u) / {fields}u;
+    return (i & ~{size - 1}u) | (i & {fields - 1}u) << 1 | (i & {fields}u) >> {fields.bit_length() - 1};
 #else
     return i;
 #endif
