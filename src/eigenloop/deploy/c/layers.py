@@ -71,9 +71,9 @@ class LayerWriter:
     def _gate(self, name: str) -> None:
         """Write the function of a gate of two rows: docs/integers.md, "A pre-activation" and "Activations"."""
         gate, suffix = self.cell.gates[name], f"{self.number}_{name}" if name else str(self.number)
-        note = f"multipliers of {gate.recurrent.name}"
+        title = f"multipliers of {gate.recurrent.name}"
         first, *identity, last = (
-            self.constants.factor(f"multipliers_{place}_{suffix}", values, f"{note}, {place}", "at")
+            self.constants.factor(f"multipliers_{place}_{suffix}", values, f"{title}, {place}", "at")
             for place, values in zip(self._places(len(gate.multipliers.values)), gate.multipliers.values, strict=True)
         )
         lines = sum_lines(self.constants, gate.recurrent, f"W_{suffix}", "A", self.h)
@@ -96,7 +96,8 @@ class LayerWriter:
         gated = "" if gate.gate_bits is None else "const int32_t *r, "
         head = f"const {self.h.kind} *h, const {self.x.kind} *x, uint32_t row, {gated}int32_t *out"
         body = "".join(f"    {line}\n" for line in begin) + both_rows(2, inside)
-        self.functions.append(f"static void {self._function(name)}({head})\n{{\n{body}}}\n")
+        note = '/* Two rows: docs/integers.md, "A pre-activation" and "Activations". */\n'
+        self.functions.append(f"{note}static void {self._function(name)}({head})\n{{\n{body}}}\n")
 
     def _function(self, name: str) -> str:
         return f"{name or 'unit'}_{self.number}"
