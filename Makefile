@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench bench-building reproduce-smoke results sdist clean
+.PHONY: demo test quick check bench bench-building firmware-grid reproduce-smoke results sdist clean
 
 ## demo: a scoRNN learns to remember for 1,000 steps, an LSTM gets the same time, and both become demo/report.html
 demo: $(VENV)/ready
@@ -29,6 +29,10 @@ bench: $(VENV)/ready
 ## bench-building: what building W costs beside a training step
 bench-building: $(VENV)/ready
 	$(BIN)/python benchmarks/building.py
+
+## firmware-grid: every exported network against the reference, on this computer and in QEMU; goes on where it stopped
+firmware-grid: $(VENV)/ready
+	$(BIN)/python benchmarks/firmware_grid.py
 
 ## reproduce-smoke: every published table and figure, a few steps of each, in a folder of its own
 reproduce-smoke: $(VENV)/ready
