@@ -46,7 +46,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "sweep": ("experiments", "training", "runs", "tasks", "models"),
     "estimators": ("training", "runs", "tasks", "models", "readout"),
     "deploy": ("training", "runs", "tasks", "models", "readout", "layers", "quantization", "recurrence", "matrices"),
-    "bench": ("models", "layers", "recurrence", "matrices"),
+    "bench": ("deploy", "models", "layers", "recurrence", "matrices"),
     "experiments": ("analysis", "training", "runs", "tasks", "models", "readout", "matrices"),
     "analysis": (
         *("training", "runs", "tasks", "models", "readout", "optim", "layers", "quantization", "matrices"),
