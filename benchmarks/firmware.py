@@ -54,7 +54,7 @@ def main() -> None:
     )
     for core in cores:
         fed = counts[:, : options.sequences].swapaxes(0, 1)
-        played, seconds = _timed(lambda core=core, fed=fed: play(exported.network, core, fed))  # type: ignore[misc]
+        played, seconds = _timed(lambda core=core, fed=fed: play(exported.network, core, fed))
         wanted = reference[: options.sequences]
         print(
             f"C on {core} in QEMU: {int((played != wanted).sum())} of {wanted.size:,} sums of {len(fed)} sequences "

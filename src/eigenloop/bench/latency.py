@@ -35,7 +35,7 @@ BATCH_CONTENDERS = {"ours": "layer, cached", "layer": "torch.nn layer", "compile
 Entry = dict[str, float | str | int]
 
 
-def latencies(rounds: int = 5, calls: int = 200, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
+def latencies(rounds: int = 50, calls: int = 20, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
     """Measure microseconds a step, interleaved, on one thread; NaN for a contender that is not installed.
 
     The integer network has weights of 4 bits and a state of 8. ``compiled`` is its step called from Python, ``c`` a
@@ -62,12 +62,12 @@ def latencies(rounds: int = 5, calls: int = 200, sizes: tuple[int, ...] = SIZES)
                     times = _interleaved(steps, rounds, calls)
                 if compiled is not None:
                     many = torch.randn(STEPS, 1, INPUTS).numpy()
-                    times["c"] = _interleaved({"c": partial(compiled.sums, many)}, rounds, 5)["c"] / STEPS
+                    times["c"] = _interleaved({"c": partial(compiled.sums, many)}, rounds, 1)["c"] / STEPS
                 results.append({"recurrence": kind, "n": n, **dict.fromkeys(CONTENDERS, math.nan), **times})
     return results
 
 
-def batch_latencies(rounds: int = 5, calls: int = 5, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
+def batch_latencies(rounds: int = 25, calls: int = 1, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
     """Measure microseconds a step of `BATCH` sequences of `STEPS` steps, interleaved, on one thread."""
     results: list[Entry] = []
     with _one_thread():
@@ -116,6 +116,7 @@ def _compiled(kind: str, n: int) -> CompiledNetwork | None:
 
 
 def _interleaved(steps: dict[str, Callable[[], object]], rounds: int, calls: int) -> dict[str, float]:
+    """Return the medians of many short turns, most of which another process on the same core does not interrupt."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():

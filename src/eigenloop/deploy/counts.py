@@ -56,13 +56,13 @@ def usual_counts(network: IntegerNetwork, X: ArrayLike) -> Real:
 
 
 def _counts(values: NDArray[np.float64], code: float) -> float:
-    largest = float(np.abs(values).max(initial=0.0))
-    needed = math.ceil(math.log10(_OF_A_CODE / code))
-    usual = 0 if bool((values == np.rint(values)).all()) else max(0, needed)
-    for power in range(usual, min(usual, needed) - 1, -1):
-        if largest * 10.0**power < _LARGEST:
-            return 10.0**power
-    raise ValueError(
-        f"a channel reaches {largest:.6g} where the network tells {code:.3g} apart, which whole numbers of 32 bits do "
-        "not hold: subtract what is constant in it from the data"
-    )
+    """Return the counts of a channel in which the network tells values apart that differ by `code`.
+
+    Where a channel varies little around a large value that may be more than 32 bits hold. The finest that fits then tells
+    more apart than the 24 bits of float32, in which sequences are kept.
+    """
+    whole = bool((values == np.rint(values)).all())
+    power = 0 if whole else max(0, math.ceil(math.log10(_OF_A_CODE / code)))
+    if largest := float(np.abs(values).max(initial=0.0)):
+        power = min(power, math.floor(math.log10(_LARGEST / largest)))
+    return 10.0**power
