@@ -58,8 +58,8 @@ def usual_counts(network: IntegerNetwork, X: ArrayLike) -> Real:
 def _counts(values: NDArray[np.float64], code: float) -> float:
     """Return the counts of a channel in which the network tells values apart that differ by `code`.
 
-    Where a channel varies little around a large value that may be more than 32 bits hold. The finest that fits then tells
-    more apart than the 24 bits of float32, in which sequences are kept.
+    Where a channel varies little around a large value that may be more than 32 bits hold. The finest that fits then
+    tells more apart than the 24 bits of float32, in which sequences are kept.
     """
     whole = bool((values == np.rint(values)).all())
     power = 0 if whole else max(0, math.ceil(math.log10(_OF_A_CODE / code)))
