@@ -1,7 +1,7 @@
 """A network of a run in C: the whole test part on this computer, some of it on Cortex-M in QEMU, and what it needs.
 
     eigenloop fit har.npz --model ncgru --bits 4 --set state_bits=8 --by order --out runs/har
-    python benchmarks/firmware.py runs/har --sequences 200
+    python benchmarks/firmware_run.py runs/har --sequences 200
 
 Every sum is compared with the integer network in NumPy.
 """
