@@ -84,8 +84,7 @@ def ours(kind: str, n: int, bits: int) -> Row:
     if measured.different:
         raise RuntimeError(f"{kind} in {bits} bits differs from the reference")
     weights = sum(one.numbers.numel() for one in network_codes(layer).values()) + n * OUTPUTS
-    ram = measured.state + measured.stack + measured.sums
-    return Row("eigenloop", f"{kind}, {bits} bits", weights, measured.flash, ram, ours=True)
+    return Row("eigenloop", f"{kind}, {bits} bits", weights, measured.flash, measured.ram, ours=True)
 
 
 def page(rows: list[Row]) -> str:

@@ -67,7 +67,7 @@ def latencies(rounds: int = 50, calls: int = 20, sizes: tuple[int, ...] = SIZES)
     return results
 
 
-def batch_latencies(rounds: int = 25, calls: int = 1, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
+def batch_latencies(rounds: int = 7, calls: int = 1, sizes: tuple[int, ...] = SIZES[:2]) -> list[Entry]:
     """Measure microseconds a step of `BATCH` sequences of `STEPS` steps, interleaved, on one thread."""
     results: list[Entry] = []
     with _one_thread():

@@ -187,7 +187,7 @@ def measured_rows(measured: Sequence[Measured]) -> list[list[str]]:
         [
             one.core,
             f"{one.flash:,} B",
-            f"{one.state + one.stack + one.sums:,} B",
+            f"{one.ram:,} B",
             f"{one.instructions:,.0f}",
             f"{one.per_product:.2f}",
             f"{one.readout:,.0f}",

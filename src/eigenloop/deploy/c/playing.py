@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.deploy.c.qemu import _FLAGS, _LINKER, BOARDS, _run, missing_tools
+from eigenloop.deploy.c.qemu import BEGIN, BOARDS, missing_tools, run
 from eigenloop.deploy.c.source import source_of
 from eigenloop.deploy.c.text import array, signed
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.network import IntegerNetwork
 from eigenloop.deploy.operations import Whole
 
-#: Prints every sum as 16 hexadecimal digits of its 64 bits.
+#: Prints the low and the high half of every sum, and at the end how many inputs were refused.
 _PLAYER = """#include "net.h"
 #include "fed.h"
 
 static net_state state;
 static net_sum sums[NET_OUTPUTS];
 
-static void call(uint32_t operation, uint32_t argument)
-{
-    register uint32_t r0 __asm__("r0") = operation;
-    register uint32_t r1 __asm__("r1") = argument;
-    __asm__ volatile("bkpt 0xAB" : "+r"(r0) : "r"(r1) : "memory");
-}
-
-static void print(uint64_t value)
-{
-    char text[18];
-    uint32_t i;
-    for (i = 0; i < 16u; i++)
-        text[i] = "0123456789abcdef"[(value >> (60u - 4u * i)) & 15u];
-    text[16] = ' ';
-    text[17] = 0;
-    call(4u, (uint32_t)(uintptr_t)text);
-}
-
-void start(void);
-void start(void)
+int main(void)
 {
     uint32_t s, t, i, refused = 0;
     for (s = 0; s < SEQUENCES; s++) {
@@ -50,23 +30,14 @@ void start(void)
         for (t = 0; t < STEPS; t++)
             refused += (uint32_t)net_step(&state, fed + (s * STEPS + t) * NET_INPUTS);
         net_output(&state, sums);
-        for (i = 0; i < NET_OUTPUTS; i++)
-            print((uint64_t)(int64_t)sums[i]);
+        for (i = 0; i < NET_OUTPUTS; i++) {
+            print((uint32_t)(uint64_t)(int64_t)sums[i]);
+            print((uint32_t)((uint64_t)(int64_t)sums[i] >> 32));
+        }
     }
     print(refused);
-    call(0x18u, 0x20026u);
-    for (;;)
-        ;
+    return 0;
 }
-
-static void fault(void)
-{
-    call(0x18u, 0x20023u);
-}
-
-__attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
-    (void (*)(void))0x20100000, start, fault, fault, fault, fault, fault,
-};
 """
 
 
@@ -94,24 +65,9 @@ def play(network: IntegerNetwork, core: str, fed: NDArray[np.generic], *, optimi
         (here / "net.h").write_text(source.header)
         (here / "net.c").write_text(source.code)
         (here / "fed.h").write_text(f"#define SEQUENCES {count}u\n#define STEPS {steps}u\n{numbers}")
-        (here / "harness.c").write_text(_PLAYER)
-        (here / "net.ld").write_text(_LINKER)
-        gcc = ["arm-none-eabi-gcc", f"-mcpu={core}", *_FLAGS, "-ffunction-sections", "-fdata-sections"]
-        _run([*gcc, optimise, "-c", "net.c"], here)
-        _run([*gcc, "-O1", "-Wno-pedantic", "-c", "harness.c"], here)
-        link = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", "net.ld", "-o", "net.elf"]
-        _run([*gcc, *link, "harness.o", "net.o"], here)
-        machine = ["-M", BOARDS[core], "-display", "none", "-monitor", "none", "-serial", "none"]
-        semihosting = ["-semihosting-config", "enable=on,target=native", "-kernel", "net.elf"]
-        done = subprocess.run(
-            ["qemu-system-arm", *machine, *semihosting],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=1800,
-            stdin=subprocess.DEVNULL,
-        )
-    words = [int(word, 16) for word in (done.stdout + done.stderr).split()]
-    if done.returncode or len(words) != count * source.outputs + 1 or words.pop():
-        raise RuntimeError(f"QEMU ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
-    return np.array(words, np.uint64).astype(np.int64).reshape(count, source.outputs)
+        (here / "harness.c").write_text(BEGIN + _PLAYER)
+        words = run(here, core, ["net.c"], optimise=optimise)
+    if len(words) != 2 * count * source.outputs + 1 or words.pop():
+        raise RuntimeError(f"the program in QEMU printed {len(words)} numbers, of which the last is {words[-1:]}")
+    halves = np.array(words, np.uint64).reshape(count, source.outputs, 2)
+    return (halves[..., 0] | halves[..., 1] << np.uint64(32)).astype(np.int64)
