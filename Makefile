@@ -3,11 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check bench bench-building firmware-grid reproduce-smoke results sdist clean
+.PHONY: demo firmware-demo test quick check bench bench-building firmware-grid reproduce-smoke results sdist clean
 
 ## demo: a scoRNN learns to remember for 1,000 steps, an LSTM gets the same time, and both become demo/report.html
 demo: $(VENV)/ready
 	$(BIN)/python examples/demo.py
+
+## firmware-demo: a table becomes a 4-bit network, two files of C, and answers of a Cortex-M in QEMU
+firmware-demo: $(VENV)/ready
+	$(BIN)/python examples/firmware_demo.py
 
 ## test: lint, type-check and run all tests
 test: check

@@ -120,7 +120,7 @@ def test_written_folder_passes_its_own_check(tmp_path: Path, cc: str, flags: lis
     done = subprocess.run([tmp_path / "test"], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "watch: 16 steps, 0 sums differ from the reference\n"), done.stderr
     assert sorted(path.name for path in folder.iterdir()) == [
-        "Makefile", "README.md", "watch.c", "watch.h", "watch_test.c", "watch_vectors.h",
+        "CMakeLists.txt", "Makefile", "README.md", "watch.c", "watch.h", "watch_test.c", "watch_vectors.h",
     ]  # fmt: skip
 
 
@@ -152,7 +152,7 @@ def test_tokens(tied: bool) -> None:
 
 def test_bad_use_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     whole = whole_of("relu", 4, 12, "last")
-    for name in ("", "1st", "a-b", "int", 'x"; evil', "a b", "é", "x" * 32):
+    for name in ("", "1st", "a-b", "int", 'x"; evil', "a b", "é", "x" * 32, "String", "nullptr"):
         with pytest.raises(ValueError, match="not a name that C can have"):
             el.deploy.write_c(whole, tmp_path / "out", name=name)
     with pytest.raises(TypeError, match=r"el\.deploy\.integer"):
