@@ -38,7 +38,7 @@ TARGET static inline REAL FN(clamped)(FN(grid) grid, REAL k) {
     return k > grid.high ? grid.high : k;
 }
 
-TARGET static inline int FN(inside)(FN(grid) grid, REAL k) { return k >= grid.low && k <= grid.high; }
+TARGET static inline int FN(inside)(FN(grid) grid, REAL k) { return (k >= grid.low) & (k <= grid.high); }
 
 TARGET static inline REAL FN(on_grid)(FN(grid) grid, REAL value) {
     return FN(clamped)(grid, FN(code)(grid, value * grid.inverse)) * grid.step;
