@@ -21,6 +21,7 @@ typedef struct {
     int64_t steps;
     REAL *W, *U, *shift;
     FN(grid) grid, candidate, state; /* of the cell, the candidate and the state */
+    FN(input) input;
     FN(lstm_part) part[EL_MOST_PARTS];
 } FN(lstm_run);
 
@@ -118,8 +119,7 @@ TARGET static void FN(lstm_forward_part)(void *context, int index) {
     for (int64_t first = 0; first < T; first += run->steps) {
         const int64_t last = el_smaller(T, first + run->steps);
         if (m > 0) {
-            FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                             mine->input);
+            FN(gather_input)(&run->input, first, last, from, to, mine->input);
             FN(lstm_product)(run, (last - first) * R, m, mine->input, m, run->U, call->U, mine->projected, wide,
                              run->shift, 0);
         }
@@ -161,7 +161,7 @@ TARGET static void FN(lstm_forward_layout)(FN(lstm_run) *run, el_block *block) {
 }
 
 TARGET static int FN(lstm_forward)(const el_lstm *call) {
-    FN(lstm_run) run = {.call = call};
+    FN(lstm_run) run = {.call = call, .input = INPUT_OF(call)};
     FN(lstm_grids)(&run);
     const int64_t n = call->n, m = call->m;
     run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));

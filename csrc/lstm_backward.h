@@ -155,15 +155,12 @@ TARGET static void FN(lstm_collect)(const FN(lstm_run) *run, const FN(lstm_part)
         FN(pack_rows)(count, n, mine->rows, mine->packed_rows);
         FN(multiply_transposed)(4 * n, n, count, dz, wide, mine->packed_rows, mine->grad_W, ld);
     }
-    if (m > 0 && call->grad_U) {
-        FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                         mine->input);
-        FN(pack_input)(count, m, mine->input, mine->rows, mine->packed_rows);
-        FN(multiply_transposed)(4 * n, m, count, dz, wide, mine->packed_rows, mine->grad_U, ldm);
-    }
+    if (call->grad_U || call->grad_input_step)
+        FN(collect_input)(&run->input, first, last, from, to, 4 * n, dz, wide, mine->input, mine->rows, mine->packed_rows,
+                          mine->grad_U);
     if (m > 0 && call->grad_x) {
         FN(multiply)(count, m, 4 * n, dz, wide, run->U, mine->dx, ldm, NULL, 0);
-        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
+        FN(scatter_input)(&run->input, first, last, from, to, mine->dx, ldm, call->grad_x);
     }
 }
 
@@ -171,13 +168,13 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
     const FN(lstm_run) *run = context;
     const el_lstm *call = run->call;
     FN(lstm_part) mine = run->part[index];
-    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t T = call->T, n = call->n, ld = FN(stride)(n), ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t wide = FN(stride)(4 * n);
     const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
     const int64_t R = to - from;
     const REAL *grad_h_n = call->grad_h_n, *grad_c_n = call->grad_c_n;
     memset(mine.grad_W, 0, (size_t)(call->grad_W ? 4 * n * ld : 0) * sizeof(REAL));
-    memset(mine.grad_U, 0, (size_t)(call->grad_U ? 4 * n * ldm : 0) * sizeof(REAL));
+    memset(mine.grad_U, 0, (size_t)(4 * n * ldu) * sizeof(REAL));
     memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
     if (call->grad_step) memset(mine.grad_step, 0, (size_t)ld * sizeof(REAL));
@@ -217,6 +214,7 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
 TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) {
     const el_lstm *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
+    const int64_t width = FN(input_width)(&run->input), ldu = FN(stride)(width);
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->W = el_cut(block, (size_t)(4 * n * FN(padded)(n)) * real);
@@ -228,15 +226,15 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
         part->dcell = el_cut(block, (size_t)(R * ld) * real);
         part->cells = el_cut(block, (size_t)((EL_CELL_STEPS + 1) * R * ld) * real);
         part->dz = el_cut(block, (size_t)(count * wide) * real);
-        part->input = el_cut(block, (size_t)(count * m) * real);
-        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
+        part->input = el_cut(block, (size_t)(count * width) * real);
+        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
         part->pad = el_cut(block, (size_t)n * real);
     }
     /* Laid out part after part at one distance, as sum_parts wants them. */
     for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(4 * n * ld) * real);
-    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(4 * n * ldm) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(4 * n * ldu) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++)
@@ -244,9 +242,10 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
 }
 
 TARGET static int FN(lstm_backward)(const el_lstm *call) {
-    FN(lstm_run) run = {.call = call};
+    FN(lstm_run) run = {.call = call, .input = INPUT_OF(call)};
     FN(lstm_grids)(&run);
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), wide = FN(stride)(4 * n);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run.input));
     run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     el_block block = {0};
@@ -263,7 +262,9 @@ TARGET static int FN(lstm_backward)(const el_lstm *call) {
     const int parts = run.parts;
 #define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
     if (call->grad_W) FN(sum_parts)(4 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
-    if (call->grad_U) FN(sum_parts)(4 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_U) FN(sum_parts)(4 * n, m, ldu, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_input_step)
+        FN(sum_input_slopes)(&run.input, 4 * n, call->U, parts, part->grad_U, DISTANCE(grad_U), call->grad_input_step);
     if (call->grad_shift) FN(sum_parts)(1, 4 * n, wide, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
         FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);

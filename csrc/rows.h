@@ -1,17 +1,43 @@
-/* Bringing rows of the input and of the states to where a product wants them. */
+/* Bringing rows of the input and of the states to where a product wants them, and the gradient of the input back. */
 
-/* The input rows of the steps [first, last) and sequences [from, to) into a (rows x m) array; zero where not valid,
- * so that whatever stands in the padding never reaches a gradient. */
-TARGET static void FN(gather_input)(const REAL *x, int64_t x_t, int64_t x_b, int64_t m, int64_t T, int64_t reverse,
-                                    const int64_t *lengths, int64_t first, int64_t last, int64_t from, int64_t to,
+/* The input of a call: where it lies, and its grid if it is rounded before the product with U. */
+typedef struct {
+    const REAL *x;
+    int64_t x_t, x_b, m, T, B, reverse;
+    const int64_t *lengths;
+    int rounds, slopes; /* slopes: gathered rows have dq/ds of their m numbers beside them */
+    FN(grid) grid;
+} FN(input);
+
+/* Of any of the three calls. */
+#define INPUT_OF(call)                                                                                              \
+    (FN(input)) {                                                                                                   \
+        .x = (call)->x, .x_t = (call)->x_t, .x_b = (call)->x_b, .m = (call)->m, .T = (call)->T, .B = (call)->B,     \
+        .reverse = (call)->reverse, .lengths = (call)->lengths, .rounds = (call)->input_step != NULL,               \
+        .slopes = (call)->grad_input_step != NULL,                                                                  \
+        .grid = (call)->input_step ? FN(grid_of)((call)->bits, (call)->input_step) : (FN(grid)){0}                  \
+    }
+
+/* Numbers in a gathered row. */
+TARGET static inline int64_t FN(input_width)(const FN(input) *input) { return input->slopes ? 2 * input->m : input->m; }
+
+/* The input rows of the steps [first, last) and sequences [from, to) one after the other; zero where not valid, so that
+ * whatever stands in the padding never reaches a gradient. */
+TARGET static void FN(gather_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
                                     REAL *rows) {
+    const int64_t m = input->m, width = FN(input_width)(input);
     for (int64_t i = first; i < last; i++) {
-        const int64_t t = el_time(T, i, reverse);
-        for (int64_t b = from; b < to; b++, rows += m) {
-            if (el_valid(lengths, t, b))
-                memcpy(rows, x + t * x_t + b * x_b, (size_t)m * sizeof(REAL));
-            else
-                memset(rows, 0, (size_t)m * sizeof(REAL));
+        const int64_t t = el_time(input->T, i, input->reverse);
+        for (int64_t b = from; b < to; b++, rows += width) {
+            const REAL *x = input->x + t * input->x_t + b * input->x_b;
+            if (!el_valid(input->lengths, t, b)) {
+                memset(rows, 0, (size_t)width * sizeof(REAL));
+            } else if (!input->rounds) {
+                memcpy(rows, x, (size_t)m * sizeof(REAL));
+            } else {
+                FN(row_to_grid)(input->grid, m, x, rows);
+                if (input->slopes) FN(row_to_slopes)(input->grid, m, x, rows + m);
+            }
         }
     }
 }
@@ -35,18 +61,44 @@ TARGET static void FN(gather_previous)(const REAL *out, const REAL *h0, int64_t 
     }
 }
 
-/* Pack `count` gathered input rows of m numbers for a product; `rows` is scratch for as many pointers. */
-TARGET static void FN(pack_input)(int64_t count, int64_t m, const REAL *input, const REAL **rows, REAL *packed) {
-    for (int64_t k = 0; k < count; k++) rows[k] = input + k * m;
-    FN(pack_rows)(count, m, rows, packed);
+/* Add dz^T [x, dq/ds] of the steps [first, last) to `grad_U`, given `gates` columns of dz. `gathered`, `rows` and `packed`
+ * are scratch. */
+TARGET static void FN(collect_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
+                                     int64_t gates, const REAL *dz, int64_t ld, REAL *gathered, const REAL **rows,
+                                     REAL *packed, REAL *grad_U) {
+    const int64_t width = FN(input_width)(input), count = (last - first) * (to - from);
+    FN(gather_input)(input, first, last, from, to, gathered);
+    for (int64_t k = 0; k < count; k++) rows[k] = gathered + k * width;
+    FN(pack_rows)(count, width, rows, packed);
+    FN(multiply_transposed)(gates, width, count, dz, ld, packed, grad_U, FN(stride)(width));
 }
 
 /* The gradient of the input, a block of rows at distance ld, to where it belongs in a contiguous (T, B, m) array. */
-TARGET static void FN(scatter_input)(const REAL *rows, int64_t ld, int64_t m, int64_t T, int64_t B, int64_t reverse,
-                                     int64_t first, int64_t last, int64_t from, int64_t to, REAL *grad_x) {
-    for (int64_t i = first; i < last; i++)
-        for (int64_t b = from; b < to; b++, rows += ld)
-            memcpy(grad_x + (el_time(T, i, reverse) * B + b) * m, rows, (size_t)m * sizeof(REAL));
+TARGET static void FN(scatter_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
+                                     const REAL *rows, int64_t ld, REAL *grad_x) {
+    const int64_t m = input->m;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t t = el_time(input->T, i, input->reverse);
+        for (int64_t b = from; b < to; b++, rows += ld) {
+            REAL *to_row = grad_x + (t * input->B + b) * m;
+            if (input->rounds)
+                FN(through_grid)(input->grid, m, input->x + t * input->x_t + b * input->x_b, rows, to_row);
+            else
+                memcpy(to_row, rows, (size_t)m * sizeof(REAL));
+        }
+    }
+}
+
+/* The gradient of the input's step, <U, dz^T dq/ds>, from what the parts collected beside their gradients of U. */
+TARGET static void FN(sum_input_slopes)(const FN(input) *input, int64_t gates, const REAL *U, int parts,
+                                        const REAL *private, int64_t distance, REAL *total) {
+    const int64_t m = input->m, ld = FN(stride)(2 * m);
+    double sum = 0;
+    for (int p = 0; p < parts; p++)
+        for (int64_t i = 0; i < gates; i++)
+            for (int64_t k = 0; k < m; k++)
+                sum += (double)U[i * m + k] * (double)private[p * distance + i * ld + m + k];
+    *total = (REAL)sum;
 }
 
 /* A row of n numbers with room for whole vectors; zeros without one. */

@@ -24,7 +24,17 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_lstm import fused_lstm
 from eigenloop.recurrence.renamed import takes_projected
-from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid, unit_step
+from eigenloop.recurrence.rounding import (
+    NO_ROUNDING,
+    Rounding,
+    gate_margin,
+    gate_to_grid,
+    inside,
+    rounded_input,
+    slope_of_step,
+    to_grid,
+    unit_step,
+)
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -64,9 +74,12 @@ def lstm(
         The states (T, B, n), zero at padded steps, the final state (B, n) and the final cell (B, n).
     """
     cell = _checked(cell, bias)
-    if kernel.serves(W, cell):
+    served = kernel.serves(W, cell)
+    if not served or input_weight is None:
+        x, rounding = rounded_input(x, rounding)
+    if served:
         return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse, rounding)
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, _ = rounding or NO_ROUNDING
     p = multiplied(x, input_weight, input_bias)
     out, h_n, c_n, _ = _lstm(p, W, bias, h0, c0, lengths, cell, reverse, step, bits)
     return out, h_n, c_n

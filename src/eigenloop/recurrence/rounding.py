@@ -35,10 +35,16 @@ class Rounding(NamedTuple):
     Attributes:
         bits: b, the width of states and gates.
         step: s of what has no fixed range, (): of the state, and of the cell of an LSTM, whose state is in [-1, 1].
+        input_step: s of the input, (): it is rounded before the product with U; None: it is taken as it is.
     """
 
     bits: int
     step: Tensor
+    input_step: Tensor | None = None
+
+
+#: Bits and steps where nothing is rounded.
+NO_ROUNDING = (0, None, None)
 
 
 def ends(bits: int) -> tuple[int, int]:
@@ -161,3 +167,10 @@ def rounded(value: Tensor, step: Tensor, bits: int) -> Tensor:
     """
     quantized: Tensor = _Rounded.apply(value, step, bits)
     return quantized
+
+
+def rounded_input(x: Tensor, rounding: Rounding | None) -> tuple[Tensor, Rounding | None]:
+    """Round the input where the recurrence does not, and return what is left to round."""
+    if rounding is None or rounding.input_step is None:
+        return x, rounding
+    return rounded(x, rounding.input_step, rounding.bits), rounding._replace(input_step=None)
