@@ -70,7 +70,7 @@ def main() -> None:
     parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
     arguments = parser.parse_args()
     library = kernel.library()
-    kind = "reference" if library is None else library.best
+    kind = "reference" if library is None else library.variant
     T, threads = arguments.steps, torch.get_num_threads()
     print(f"{kind}, T={T}, {threads} threads, minima of {arguments.repeats} interleaved steps, 8 bits")
     print(f"{'layer':12}  {'n':>4}  {'batch':>5}  {'float':>9}  {'fixed':>8}  {'learned':>8}")

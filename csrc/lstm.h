@@ -31,6 +31,7 @@ TARGET static inline void FN(lstm_grids)(FN(lstm_run) *run) {
     run->grid = FN(grid_of)(call->bits, call->step);
     run->state = FN(unit_grid)(run->grid);
     run->candidate = call->activation == EL_TANH ? run->state : run->grid;
+    if (call->activation == EL_TANH) run->grid.margin /= 16; /* Note [A margin for halves] in rounding.py */
 }
 
 /* C (M rows of 4n) = start + A V^T for V = W (K = n) or U (K = m). */

@@ -4,7 +4,7 @@
 typedef struct {
     REAL step, inverse, low, high;
     REAL unit, half; /* the step of gates, 2^-(bits - 1), and its inverse */
-    REAL margin;     /* a quarter of `unit`: added to v / s of products with gates, where halves are common */
+    REAL margin;     /* a quarter of `unit`: added to v / s of products with gates, where halves are common; less in an LSTM */
 } FN(grid);
 
 TARGET static inline FN(grid) FN(grid_of)(int64_t bits, const void *step) {

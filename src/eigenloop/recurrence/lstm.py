@@ -147,7 +147,7 @@ def _forward(
             i, f, g, o = _rounded_gates(i, f, g, o, cell, step, bits)
         new_c = f * c + i * g
         if step is not None:
-            new_c = to_grid(new_c, step, bits, gate_margin(bits))
+            new_c = to_grid(new_c, step, bits, _cell_margin(cell, bits))
         new_h = o * new_c.tanh()
         if step is not None:
             new_h = to_grid(new_h, unit_step(bits), bits)
@@ -161,6 +161,11 @@ def _forward(
 def _candidate_step(cell: str, step: Tensor, bits: int) -> Tensor | float:
     """Return the candidate's step: tanh lies in [-1, 1], others go where the cell does."""
     return unit_step(bits) if cell == "tanh" else step
+
+
+def _cell_margin(cell: str, bits: int) -> float:
+    """Return the margin of c': Note [A margin for halves]."""
+    return gate_margin(bits) / (16 if cell == "tanh" else 1)
 
 
 def _rounded_gates(
@@ -220,10 +225,10 @@ def _backward(
     grad_step = out.new_zeros(0 if step is None else ())
     if step is not None:
         unrounded = f * c + i * g
-        passes = inside(unrounded, step, bits, gate_margin(bits))
+        passes = inside(unrounded, step, bits, _cell_margin(cell, bits))
         to_candidate = to_candidate * inside(raw_g, _candidate_step(cell, step, bits), bits)
         to_output, to_cell = (each * inside(o * squashed, unit_step(bits), bits) for each in (to_output, to_cell))
-        to_step = slope_of_step(unrounded, step, bits, gate_margin(bits))
+        to_step = slope_of_step(unrounded, step, bits, _cell_margin(cell, bits))
         if cell != "tanh":
             to_step = to_step + passes * i * slope_of_step(raw_g, step, bits)
 
