@@ -223,7 +223,7 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
 TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block) {
     const el_gated *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
-    const int64_t width = FN(input_width)(&run->input), ldu = FN(stride)(width);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->gates_W = el_cut(block, (size_t)(2 * n * FN(padded)(n)) * real);
@@ -237,7 +237,7 @@ TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block
         part->inner = el_cut(block, (size_t)(count * ld) * real);
         part->products = el_cut(block, call->before ? (size_t)(count * ld) * real : 0);
         part->rounded = el_cut(block, call->bits ? (size_t)n * real : 0);
-        part->input = el_cut(block, (size_t)(count * width) * real);
+        part->input = el_cut(block, (size_t)(count * FN(input_scratch)(&run->input)) * real);
         part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));

@@ -214,7 +214,7 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
 TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) {
     const el_lstm *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
-    const int64_t width = FN(input_width)(&run->input), ldu = FN(stride)(width);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->W = el_cut(block, (size_t)(4 * n * FN(padded)(n)) * real);
@@ -226,7 +226,7 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
         part->dcell = el_cut(block, (size_t)(R * ld) * real);
         part->cells = el_cut(block, (size_t)((EL_CELL_STEPS + 1) * R * ld) * real);
         part->dz = el_cut(block, (size_t)(count * wide) * real);
-        part->input = el_cut(block, (size_t)(count * width) * real);
+        part->input = el_cut(block, (size_t)(count * FN(input_scratch)(&run->input)) * real);
         part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));

@@ -67,6 +67,10 @@ TARGET static void FN(row_to_grid)(FN(grid) grid, int64_t n, const REAL *restric
     for (int64_t j = 0; j < n; j++) rounded[j] = FN(on_grid)(grid, row[j]);
 }
 
+TARGET static void FN(stay_on_grid)(FN(grid) grid, int64_t n, REAL *row) {
+    for (int64_t j = 0; j < n; j++) row[j] = FN(on_grid)(grid, row[j]);
+}
+
 /* dq/ds: k - v / s inside the range, k outside of it. */
 TARGET static void FN(row_to_slopes)(FN(grid) grid, int64_t n, const REAL *restrict row, REAL *restrict slopes) {
     for (int64_t j = 0; j < n; j++) {

@@ -5,7 +5,7 @@ typedef struct {
     const REAL *x;
     int64_t x_t, x_b, m, T, B, reverse;
     const int64_t *lengths;
-    int rounds, slopes; /* slopes: gathered rows have dq/ds of their m numbers beside them */
+    int rounds, slopes; /* slopes: dq/ds of every number is wanted too */
     FN(grid) grid;
 } FN(input);
 
@@ -18,28 +18,30 @@ typedef struct {
         .grid = (call)->input_step ? FN(grid_of)((call)->bits, (call)->input_step) : (FN(grid)){0}                  \
     }
 
-/* Numbers in a gathered row. */
+/* Numbers in a row of a product's operand: x, and beside it dq/ds. */
 TARGET static inline int64_t FN(input_width)(const FN(input) *input) { return input->slopes ? 2 * input->m : input->m; }
 
-/* The input rows of the steps [first, last) and sequences [from, to) one after the other; zero where not valid, so that
- * whatever stands in the padding never reaches a gradient. */
+/* Numbers of scratch for a row of collect_input. */
+TARGET static inline int64_t FN(input_scratch)(const FN(input) *input) { return input->slopes ? 4 * input->m : input->m; }
+
+/* The input rows of the steps [first, last) and sequences [from, to) one after the other, and behind them as many of dq/ds;
+ * zero where not valid, so that whatever stands in the padding never reaches a gradient. */
 TARGET static void FN(gather_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
                                     REAL *rows) {
-    const int64_t m = input->m, width = FN(input_width)(input);
+    const int64_t m = input->m, size = (last - first) * (to - from) * m;
+    REAL *const block = rows;
     for (int64_t i = first; i < last; i++) {
         const int64_t t = el_time(input->T, i, input->reverse);
-        for (int64_t b = from; b < to; b++, rows += width) {
-            const REAL *x = input->x + t * input->x_t + b * input->x_b;
-            if (!el_valid(input->lengths, t, b)) {
-                memset(rows, 0, (size_t)width * sizeof(REAL));
-            } else if (!input->rounds) {
-                memcpy(rows, x, (size_t)m * sizeof(REAL));
-            } else {
-                FN(row_to_grid)(input->grid, m, x, rows);
-                if (input->slopes) FN(row_to_slopes)(input->grid, m, x, rows + m);
-            }
+        for (int64_t b = from; b < to; b++, rows += m) {
+            if (el_valid(input->lengths, t, b))
+                memcpy(rows, input->x + t * input->x_t + b * input->x_b, (size_t)m * sizeof(REAL));
+            else
+                memset(rows, 0, (size_t)m * sizeof(REAL));
         }
     }
+    /* All at once: a row is often shorter than a vector. */
+    if (input->rounds && input->slopes) FN(row_to_slopes)(input->grid, size, block, block + size);
+    if (input->rounds) FN(stay_on_grid)(input->grid, size, block);
 }
 
 /* Where the state that a valid step started from lies. */
@@ -66,9 +68,15 @@ TARGET static void FN(gather_previous)(const REAL *out, const REAL *h0, int64_t 
 TARGET static void FN(collect_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
                                      int64_t gates, const REAL *dz, int64_t ld, REAL *gathered, const REAL **rows,
                                      REAL *packed, REAL *grad_U) {
-    const int64_t width = FN(input_width)(input), count = (last - first) * (to - from);
+    const int64_t m = input->m, width = FN(input_width)(input), count = (last - first) * (to - from);
     FN(gather_input)(input, first, last, from, to, gathered);
-    for (int64_t k = 0; k < count; k++) rows[k] = gathered + k * width;
+    REAL *pairs = gathered + 2 * count * m;
+    for (int64_t k = 0; k < count; k++) {
+        rows[k] = input->slopes ? pairs + k * width : gathered + k * width;
+        if (!input->slopes) continue;
+        memcpy(pairs + k * width, gathered + k * m, (size_t)m * sizeof(REAL));
+        memcpy(pairs + k * width + m, gathered + (count + k) * m, (size_t)m * sizeof(REAL));
+    }
     FN(pack_rows)(count, width, rows, packed);
     FN(multiply_transposed)(gates, width, count, dz, ld, packed, grad_U, FN(stride)(width));
 }

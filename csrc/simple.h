@@ -212,7 +212,7 @@ TARGET static void FN(simple_backward_part)(void *context, int index) {
 TARGET static void FN(simple_backward_layout)(FN(simple_run) *run, el_block *block) {
     const el_simple *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
-    const int64_t width = FN(input_width)(&run->input), ldu = FN(stride)(width);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->W = el_cut(block, (size_t)(n * ld) * real);
@@ -222,7 +222,7 @@ TARGET static void FN(simple_backward_layout)(FN(simple_run) *run, el_block *blo
         part->dh = el_cut(block, (size_t)(R * ld) * real);
         part->pulled = el_cut(block, (size_t)(R * ld) * real);
         part->dz = el_cut(block, (size_t)(count * ld) * real);
-        part->input = el_cut(block, (size_t)(count * width) * real);
+        part->input = el_cut(block, (size_t)(count * FN(input_scratch)(&run->input)) * real);
         part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
