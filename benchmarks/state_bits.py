@@ -66,17 +66,17 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--steps", type=int, default=200, help="of time")
     parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--repeats", type=int, default=8, help="at 256 units; more where a step is shorter")
     parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
     arguments = parser.parse_args()
     library = kernel.library()
     kind = "reference" if library is None else library.variant
     T, threads = arguments.steps, torch.get_num_threads()
-    print(f"{kind}, T={T}, {threads} threads, minima of {arguments.repeats} interleaved steps, 8 bits")
+    print(f"{kind}, T={T}, {threads} threads, minima of {arguments.repeats} * 256 / n interleaved steps, 8 bits")
     print(f"{'layer':12}  {'n':>4}  {'batch':>5}  {'float':>9}  {'fixed':>8}  {'learned':>8}")
     for name in arguments.layers:
         for n, B in itertools.product(arguments.sizes, arguments.batches):
-            best = measured(LAYERS[name], n, torch.rand(T, B, 4), arguments.repeats)
+            best = measured(LAYERS[name], n, torch.rand(T, B, 4), max(1, arguments.repeats * 256 // n))
             more = [f"{100 * (one / best[0] - 1):+6.1f} %" for one in best[1:]]
             print(f"{name:12}  {n:>4}  {B:>5}  {best[0]:6.1f} ms  {'  '.join(more)}", flush=True)
 
