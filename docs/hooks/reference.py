@@ -72,6 +72,7 @@ def page_text(package: str, names: list[str], packages: dict[str, list[str]]) ->
         f"::: {package}",
         "    options:",
         "      members: false",
+        "      show_root_heading: false",
         "      show_root_toc_entry: false",
         "",
     ]
