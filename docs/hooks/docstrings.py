@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -20,7 +21,7 @@ class Docstrings(griffe.Extension):
         if (
             attr.docstring is None
             and attr.lineno
-            and (lines := comment(attr.lines_collection[attr.filepath], attr.lineno))
+            and (lines := comment(attr.lines_collection[Path(str(attr.filepath))], attr.lineno))
         ):
             attr.docstring = griffe.Docstring("\n".join(lines), parent=attr)
 

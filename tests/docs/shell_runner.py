@@ -32,14 +32,20 @@ def run(words: list[str]) -> tuple[int, str]:
     return 0, printed.getvalue()
 
 
-failed = False
-for page, folder, commands in json.load(sys.stdin):
-    os.chdir(folder)
-    sys.path.insert(0, folder)  # a module that --import names stands beside the data
-    for words in commands:
-        status, printed = run(words)
-        if status:
-            failed = True
-            print(f"{page}: {' '.join(words)}\nended with status {status}:\n{printed}", file=sys.stderr)
-    sys.path.remove(folder)
-sys.exit(failed)
+def run_pages(pages: list[tuple[str, str, list[list[str]]]]) -> bool:
+    """Run the commands of each page in its folder, name those that fail, and return whether all went well."""
+    well = True
+    for page, folder, commands in pages:
+        os.chdir(folder)
+        sys.path.insert(0, folder)  # a module that --import names stands beside the data
+        for words in commands:
+            status, printed = run(words)
+            if status:
+                well = False
+                print(f"{page}: {' '.join(words)}\nended with status {status}:\n{printed}", file=sys.stderr)
+        sys.path.remove(folder)
+    return well
+
+
+if __name__ == "__main__":
+    sys.exit(not run_pages(json.load(sys.stdin)))
