@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo firmware-demo test quick check bench bench-building firmware-grid reproduce-smoke results sdist clean
+.PHONY: demo firmware-demo test quick check docs bench bench-building firmware-grid reproduce-smoke results sdist clean
 
 ## demo: a scoRNN learns to remember for 1,000 steps, an LSTM gets the same time, and both become demo/report.html
 demo: $(VENV)/ready
@@ -25,6 +25,10 @@ check: $(VENV)/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+## docs: the documentation as a site, site/index.html; every warning is an error
+docs: $(VENV)/ready
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 ## bench: a training step beside torch.nn, an eager loop and the arithmetic alone; BENCH="--busy" on a shared machine
 bench: $(VENV)/ready
@@ -59,4 +63,4 @@ $(VENV)/ready: pyproject.toml setup.py constraints.txt $(wildcard csrc/*.c csrc/
 	touch $@
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info src/eigenloop/_kernel*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site src/*.egg-info src/eigenloop/_kernel*.so .pytest_cache .mypy_cache .ruff_cache .hypothesis
