@@ -1,0 +1,266 @@
+"""What whole numbers cost: accuracy in float, with weights in k bits, and in integers with 16, 12 and 8 bits of state.
+
+    EIGENLOOP_DATA=data python benchmarks/integer_accuracy.py --har har.npz --digits digits
+
+Every run is an ordinary one in a folder of its own: the same command goes on after an interruption, and trains no run
+twice. All problems are trained with the first seed before any with the second, and the tables are written after every
+run, so that they can be looked at any time. Accuracy is that of the test part; ranges are read from the training part.
+Agreement is the share of 1,000 sequences (the test part, then the validation part, then training sequences from which
+no range was read) in which every class is that of the same network before it became whole numbers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import json
+import statistics
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from eigenloop.deploy.evaluation import in_integers
+from eigenloop.deploy.from_run import SEQUENCES, integer_of_task
+from eigenloop.readout import Model
+from eigenloop.runs import RunFolder, atomic, read_summary
+from eigenloop.tasks import Batch, Task
+from eigenloop.training import evaluate, load_run, make_config, resume, train
+from eigenloop.training.forward import run as run_batch
+from eigenloop.trials.running import is_done
+
+WIDTHS = (8, 4, 2)
+STATES = (16, 12, 8)
+TRAINED = 8
+COMPARED = 1000
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A network on a task: its name, what it is in words, and the settings of its runs."""
+
+    name: str
+    title: str
+    settings: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A training of a problem: bits of the weights (None: float) and of the state (None: float), and a seed."""
+
+    problem: Problem
+    bits: int | None
+    state_bits: int | None
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        width = "float" if self.bits is None else f"{self.bits}bit"
+        state = "" if self.state_bits is None else f"-state{self.state_bits}"
+        return f"{self.problem.name}/{width}{state}-seed{self.seed}"
+
+    def config(self) -> Any:
+        """Return its settings."""
+        settings = copy.deepcopy(self.problem.settings)
+        settings["model"]["bits"] = self.bits
+        if self.state_bits is not None:
+            settings["model"]["state_bits"] = self.state_bits
+        settings.setdefault("training", {})["seed"] = self.seed
+        return make_config(settings)
+
+
+def problems(options: argparse.Namespace) -> Iterator[Problem]:
+    """Yield the problems whose data are given."""
+    if options.har is not None:
+        har = {"name": "sequences", "data": str(options.har.absolute()), "by": "order"}
+        yield Problem("har-ncgru", "HAR subset, NC-GRU, n = 64", {"task": har, "model": {"name": "ncgru"}})
+        rnn = {"name": "qornn", "strategy": "ste-bjorck", "hidden_size": 64}
+        yield Problem("har-rnn", "HAR subset, orthogonal RNN (ReLU, Björck), n = 64", {"task": har, "model": rnn})
+    if options.digits is not None:
+        digits = {"name": "sequences", "data": str(options.digits.absolute())}
+        yield Problem("digits-ncgru", "Spoken digits, NC-GRU, n = 64", {"task": digits, "model": {"name": "ncgru"}})
+    yield Problem(
+        "copying-200",
+        "Copying, 200 blanks, orthogonal RNN (modReLU, Björck), n = 128, 2,000 steps",
+        {
+            "task": {"name": "copying", "delay": 200},
+            "model": {"name": "qornn", "strategy": "ste-bjorck", "hidden_size": 128, "nonlinearity": "modrelu"},
+            "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
+            "training": {"steps": 2000, "batch_size": 128, "eval_every": 500},
+        },
+    )
+
+
+def runs_of(problem: Problem, seed: int) -> Iterator[Run]:
+    """Yield the trainings of a problem with a seed."""
+    yield Run(problem, None, None, seed)
+    for bits in WIDTHS:
+        yield Run(problem, bits, None, seed)
+        yield Run(problem, bits, TRAINED, seed)
+
+
+def trained(run: Run, out: Path) -> Path:
+    """Train what is not done yet and return the folder."""
+    folder = out / run.name
+    if not is_done(folder):
+        begun = RunFolder(folder).has_config()
+        summary = resume(folder) if begun else train(run.config(), folder)
+        if summary["status"] == "stopped":
+            raise KeyboardInterrupt
+    return folder
+
+
+# ---------------------------------------------------------------- measuring
+
+
+def measured(run: Run, out: Path) -> dict[str, Any]:
+    """Return the measures of a run that is done; they are kept in its folder."""
+    folder = trained(run, out)
+    kept = folder / "integer.json"
+    if kept.exists():
+        return dict(json.loads(kept.read_text()))
+    summary = read_summary(folder)
+    assert summary is not None
+    result: dict[str, Any] = {"seconds": summary.seconds, "status": summary.status}
+    if summary.status != "diverged":
+        net, config, step = load_run(folder)
+        result |= {"step": step, "test": evaluate(net, config.task, "test", 250), "integer": {}}
+        if run.bits is not None:
+            for bits in STATES if run.state_bits is None else (run.state_bits,):
+                result["integer"][str(bits)] = in_whole_numbers(net, config.task, bits, run.seed)
+    atomic.write_text(kept, json.dumps(result) + "\n")
+    return result
+
+
+def in_whole_numbers(net: Model, task: Task, state_bits: int, seed: int) -> dict[str, Any]:
+    """Return the measures of the integer network with a state of so many bits."""
+    whole = integer_of_task(net, task, state_bits=state_bits, seed=seed)
+    with in_integers(net, whole):
+        test = evaluate(net, task, "test", 250)
+    with torch.no_grad(), in_integers(net, whole) as agreement:
+        for batch in compared(task, seed):
+            run_batch(net, task, batch)
+    size = whole.report().size
+    return {
+        **test,
+        "agreement": agreement.same_sequences / agreement.sequences,
+        "sequences": agreement.sequences,
+        "same_answers": agreement.same / agreement.answers,
+        "bytes": size.bytes,
+        "ram_bytes": size.ram_bytes,
+    }
+
+
+def compared(task: Task, seed: int) -> Iterator[Batch]:
+    """Yield 1,000 sequences: the test part, the validation part, then of the training part what set no range."""
+    left = COMPARED
+    for batch in _batches(task, seed):
+        part = first(batch, left)
+        yield part
+        left -= part.size
+        if not left:
+            return
+
+
+def _batches(task: Task, seed: int) -> Iterator[Batch]:
+    for split in ("test", "valid"):
+        yield from task.evaluation(split, SEQUENCES)
+    step = 1  # ranges are from step 0
+    while True:
+        yield task.train_batch(step, SEQUENCES, seed)
+        step += 1
+
+
+def first(batch: Batch, count: int) -> Batch:
+    """Return the first sequences of a batch."""
+    return dataclasses.replace(
+        batch,
+        inputs=batch.inputs[:, :count],
+        targets=batch.targets[:, :count] if batch.per_step else batch.targets[:count],
+        lengths=None if batch.lengths is None else batch.lengths[:count],
+        weights=None if batch.weights is None else batch.weights[:count],
+    )
+
+
+# ---------------------------------------------------------------- tables
+
+
+def spread(values: list[float], signed: bool = False) -> str:
+    """Return mean and sample standard deviation in points."""
+    if not values:
+        return "-"
+    mean = f"{100 * statistics.fmean(values):{'+' if signed else ''}.1f}"
+    return mean if len(values) == 1 else f"{mean} ± {100 * statistics.stdev(values):.1f}"
+
+
+def tables(results: dict[str, dict[str, Any]], every: list[Problem], seeds: int) -> str:
+    """Return the tables of what is measured so far."""
+    lines = []
+    for problem in every:
+        lines += ["", problem.title, *_rows(problem, results, seeds)]
+    return "\n".join(lines).lstrip("\n") + "\n"
+
+
+def _rows(problem: Problem, results: dict[str, dict[str, Any]], seeds: int) -> list[str]:
+    def of(bits: int | None, state: int | None) -> dict[int, dict[str, Any]]:
+        pairs = ((seed, results.get(Run(problem, bits, state, seed).name)) for seed in range(seeds))
+        return {seed: result for seed, result in pairs if result is not None and "test" in result}
+
+    plain = of(None, None)
+    lines = [f"  float: {spread([one['test']['accuracy'] for one in plain.values()])}, {len(plain)} seeds"]
+    for bits in WIDTHS:
+        own = of(bits, None)
+        base = {seed: one["test"]["accuracy"] for seed, one in own.items()}
+        lines.append(f"  weights in {bits} bits: {spread(list(base.values()))}, {len(own)} seeds")
+        for state in STATES:
+            lines.append(_line(f"integer, state {state}", {s: r["integer"][str(state)] for s, r in own.items()}, base))
+        learned = of(bits, TRAINED)
+        rounded = spread([one["test"]["accuracy"] for one in learned.values()])
+        whole = {seed: one["integer"][str(TRAINED)] for seed, one in learned.items()}
+        lines.append(_line(f"integer, state {TRAINED}, trained so ({rounded})", whole, base))
+    return lines
+
+
+def _line(title: str, own: dict[int, dict[str, Any]], base: dict[int, float]) -> str:
+    if not own:
+        return f"    {title}: -"
+    difference = [one["accuracy"] - base[seed] for seed, one in own.items() if seed in base]
+    size = next(iter(own.values()))
+    return (
+        f"    {title}: {spread([one['accuracy'] for one in own.values()])}, difference {spread(difference, True)}, "
+        f"agreement {spread([one['agreement'] for one in own.values()])}, "
+        f"{size['bytes']:,} B stored + {size['ram_bytes']:,} B of memory, {len(own)} seeds"
+    )
+
+
+def main() -> None:
+    """Train, measure, and write the tables after every run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--har", type=Path, help="the HAR subset as a file of `eigenloop fit`")
+    parser.add_argument("--digits", type=Path, help="a folder of spoken digits")
+    parser.add_argument("--out", type=Path, default=Path("runs/integer-accuracy"))
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--only", nargs="*", help="problems by name")
+    options = parser.parse_args()
+    every = list(problems(options))
+    results: dict[str, dict[str, Any]] = {}
+    for seed in range(options.seeds):
+        for problem in every:
+            for run in runs_of(problem, seed):
+                done = is_done(options.out / run.name)
+                if options.only and problem.name not in options.only and not done:
+                    continue
+                results[run.name] = measured(run, options.out)
+                atomic.write_text(options.out / "tables.json", json.dumps(results, indent=1) + "\n")
+                atomic.write_text(options.out / "tables.txt", tables(results, every, options.seeds))
+                if not done:
+                    print(run.name, results[run.name].get("test"), f"{results[run.name]['seconds']:.0f} s", flush=True)
+    print(tables(results, every, options.seeds), end="")
+
+
+if __name__ == "__main__":
+    main()
