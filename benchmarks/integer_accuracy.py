@@ -244,21 +244,23 @@ def main() -> None:
     parser.add_argument("--digits", type=Path, help="a folder of spoken digits")
     parser.add_argument("--out", type=Path, default=Path("runs/integer-accuracy"))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", help="problems by name")
+    parser.add_argument("--only", nargs="*", help="train those problems only, by name")
+    parser.add_argument("--runs", type=int, help="stop after so many trainings")
     options = parser.parse_args()
     every = list(problems(options))
     results: dict[str, dict[str, Any]] = {}
-    for seed in range(options.seeds):
-        for problem in every:
-            for run in runs_of(problem, seed):
-                done = is_done(options.out / run.name)
-                if options.only and problem.name not in options.only and not done:
-                    continue
-                results[run.name] = measured(run, options.out)
-                atomic.write_text(options.out / "tables.json", json.dumps(results, indent=1) + "\n")
-                atomic.write_text(options.out / "tables.txt", tables(results, every, options.seeds))
-                if not done:
-                    print(run.name, results[run.name].get("test"), f"{results[run.name]['seconds']:.0f} s", flush=True)
+    left = options.runs
+    for run in (run for seed in range(options.seeds) for problem in every for run in runs_of(problem, seed)):
+        done = is_done(options.out / run.name)
+        if not done:
+            if left == 0 or (options.only and run.problem.name not in options.only):
+                continue
+            left = None if left is None else left - 1
+        results[run.name] = measured(run, options.out)
+        atomic.write_text(options.out / "tables.json", json.dumps(results, indent=1) + "\n")
+        atomic.write_text(options.out / "tables.txt", tables(results, every, options.seeds))
+        if not done:
+            print(run.name, results[run.name].get("test"), f"{results[run.name]['seconds']:.0f} s", flush=True)
     print(tables(results, every, options.seeds), end="")
 
 
