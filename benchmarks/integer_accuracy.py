@@ -96,11 +96,9 @@ def problems(options: argparse.Namespace) -> Iterator[Problem]:
 
 
 def runs_of(problem: Problem, seed: int) -> Iterator[Run]:
-    """Yield the trainings of a problem with a seed."""
-    yield Run(problem, None, None, seed)
-    for bits in WIDTHS:
-        yield Run(problem, bits, None, seed)
-        yield Run(problem, bits, TRAINED, seed)
+    """Yield the trainings of a problem with a seed; what says most comes first."""
+    for bits, state in ((4, None), (4, TRAINED), (None, None), (8, None), (2, None), (8, TRAINED), (2, TRAINED)):
+        yield Run(problem, bits, state, seed)
 
 
 def trained(run: Run, out: Path) -> Path:
@@ -189,52 +187,76 @@ def first(batch: Batch, count: int) -> Batch:
 # ---------------------------------------------------------------- tables
 
 
-def spread(values: list[float], signed: bool = False) -> str:
+def spread(values: list[float]) -> str:
     """Return mean and sample standard deviation in points."""
-    if not values:
-        return "-"
-    mean = f"{100 * statistics.fmean(values):{'+' if signed else ''}.1f}"
+    mean = f"{100 * statistics.fmean(values):.1f}"
     return mean if len(values) == 1 else f"{mean} ± {100 * statistics.stdev(values):.1f}"
 
 
 def tables(results: dict[str, dict[str, Any]], every: list[Problem], seeds: int) -> str:
-    """Return the tables of what is measured so far."""
-    lines = []
+    """Return the tables of what is measured so far, in Markdown."""
+    parts = []
     for problem in every:
-        lines += ["", problem.title, *_rows(problem, results, seeds)]
-    return "\n".join(lines).lstrip("\n") + "\n"
+        rows = list(_rows(problem, results, seeds))
+        if rows:
+            parts.append("\n".join([f"**{problem.title}**", "", *HEADER, *rows]) + "\n")
+    return "\n".join(parts)
 
 
-def _rows(problem: Problem, results: dict[str, dict[str, Any]], seeds: int) -> list[str]:
+HEADER = (
+    f"| k | seeds | weights in k bits | {' | '.join(f'integer {state}' for state in STATES)} "
+    f"| integer {TRAINED}, trained so | bytes |",
+    "|---" * (len(STATES) + 5) + "|",
+)
+
+
+def _rows(problem: Problem, results: dict[str, dict[str, Any]], seeds: int) -> Iterator[str]:
     def of(bits: int | None, state: int | None) -> dict[int, dict[str, Any]]:
         pairs = ((seed, results.get(Run(problem, bits, state, seed).name)) for seed in range(seeds))
         return {seed: result for seed, result in pairs if result is not None and "test" in result}
 
-    plain = of(None, None)
-    lines = [f"  float: {spread([one['test']['accuracy'] for one in plain.values()])}, {len(plain)} seeds"]
-    for bits in WIDTHS:
+    for bits in (None, *WIDTHS):
         own = of(bits, None)
+        if not own:
+            continue
         base = {seed: one["test"]["accuracy"] for seed, one in own.items()}
-        lines.append(f"  weights in {bits} bits: {spread(list(base.values()))}, {len(own)} seeds")
+        cells = ["float" if bits is None else str(bits), str(len(own)), spread(list(base.values()))]
+        if bits is None:
+            yield f"| {' | '.join(cells + [''] * (len(STATES) + 2))} |"
+            continue
         for state in STATES:
-            lines.append(_line(f"integer, state {state}", {s: r["integer"][str(state)] for s, r in own.items()}, base))
-        learned = of(bits, TRAINED)
-        rounded = spread([one["test"]["accuracy"] for one in learned.values()])
-        whole = {seed: one["integer"][str(TRAINED)] for seed, one in learned.items()}
-        lines.append(_line(f"integer, state {TRAINED}, trained so ({rounded})", whole, base))
-    return lines
+            cells.append(_cell({seed: one["integer"][str(state)] for seed, one in own.items()}, base))
+        learned = {seed: one["integer"][str(TRAINED)] for seed, one in of(bits, TRAINED).items()}
+        cells.append(_cell(learned, base))
+        size = next(iter(own.values()))["integer"][str(STATES[-1])]
+        cells.append(f"{size['bytes']:,} + {size['ram_bytes']:,}")
+        yield f"| {' | '.join(cells)} |"
 
 
-def _line(title: str, own: dict[int, dict[str, Any]], base: dict[int, float]) -> str:
+def _cell(own: dict[int, dict[str, Any]], base: dict[int, float]) -> str:
+    """Return accuracy, its mean difference from the k-bit network's of the same seed, and agreement."""
     if not own:
-        return f"    {title}: -"
-    difference = [one["accuracy"] - base[seed] for seed, one in own.items() if seed in base]
-    size = next(iter(own.values()))
-    return (
-        f"    {title}: {spread([one['accuracy'] for one in own.values()])}, difference {spread(difference, True)}, "
-        f"agreement {spread([one['agreement'] for one in own.values()])}, "
-        f"{size['bytes']:,} B stored + {size['ram_bytes']:,} B of memory, {len(own)} seeds"
-    )
+        return ""
+    accuracy = spread([one["accuracy"] for one in own.values()])
+    differences = [one["accuracy"] - base[seed] for seed, one in own.items() if seed in base]
+    difference = f" ({100 * statistics.fmean(differences):+.2f})" if differences else ""
+    return f"{accuracy}{difference}; {100 * statistics.fmean(one['agreement'] for one in own.values()):.1f}"
+
+
+def write(results: dict[str, dict[str, Any]], text: str, options: argparse.Namespace) -> None:
+    """Write the tables where they are wanted."""
+    for name, content in (("txt", text), ("json", json.dumps(results, indent=1) + "\n")):
+        atomic.write_text(options.results.with_suffix(f".{name}"), content)
+    if options.page is not None:
+        page = options.page.read_text()
+        before, begin, rest = page.partition(BEGIN)
+        _, end, after = rest.partition(END)
+        if not begin or not end:
+            raise SystemExit(f"{options.page} has no place for the tables: put {BEGIN} and {END} on lines of their own")
+        atomic.write_text(options.page, f"{before}{BEGIN}\n{text}{END}{after}")
+
+
+BEGIN, END = "<!-- accuracy of integer networks -->", "<!-- end -->"
 
 
 def main() -> None:
@@ -243,6 +265,8 @@ def main() -> None:
     parser.add_argument("--har", type=Path, help="the HAR subset as a file of `eigenloop fit`")
     parser.add_argument("--digits", type=Path, help="a folder of spoken digits")
     parser.add_argument("--out", type=Path, default=Path("runs/integer-accuracy"))
+    parser.add_argument("--results", type=Path, default=Path("benchmarks/results/integer-accuracy"))
+    parser.add_argument("--page", type=Path, help="a page whose tables are replaced, such as docs/integers.md")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--only", nargs="*", help="train those problems only, by name")
     parser.add_argument("--runs", type=int, help="stop after so many trainings")
@@ -257,8 +281,7 @@ def main() -> None:
                 continue
             left = None if left is None else left - 1
         results[run.name] = measured(run, options.out)
-        atomic.write_text(options.out / "tables.json", json.dumps(results, indent=1) + "\n")
-        atomic.write_text(options.out / "tables.txt", tables(results, every, options.seeds))
+        write(results, tables(results, every, options.seeds), options)
         if not done:
             print(run.name, results[run.name].get("test"), f"{results[run.name]['seconds']:.0f} s", flush=True)
     print(tables(results, every, options.seeds), end="")
