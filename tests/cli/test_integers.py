@@ -73,7 +73,7 @@ def test_copying(state_bits: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert (result["state_bits"], result["bytes"]) == (state_bits, whole.report().size.bytes)
     assert call("eval", "run", "--integer", "--state-bits", str(state_bits)) == 0
     out = capsys.readouterr().out
-    assert f"a state of {state_bits} bits, ranges from 200 sequences of the training part" in out
+    assert f"a state of {state_bits} bits, ranges from 200 training sequences at most" in out
     assert f"  the same class: {same.sum()} of 750" in out
 
 
@@ -89,6 +89,7 @@ def test_adding_has_values_and_no_classes(capsys: pytest.CaptureFixture[str]) ->
     assert result["state_bits"] == 8
     assert call("eval", "run", "--integer") == 0
     out = capsys.readouterr().out
+    assert "a state of 8 bits, ranges as trained" in out
     assert "largest difference of an output" in out
     assert "the same class" not in out
 
@@ -98,7 +99,7 @@ def test_own_data(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--label", "mood", "--by", "order", "--hidden-size", "8", "--steps", "40", "--out", "run"]
     assert call("fit", str(data), "--case", "id", *options) == 0
     assert call("eval", "run", "--integer") == 2  # fit trains in floating point
-    assert "floating point, and whole numbers need codes: add --bits 8" in capsys.readouterr().err
+    assert "floating point, and an integer network needs quantized ones: add --bits 8" in capsys.readouterr().err
     result = said(capsys, "--bits", "8", "--state-bits", "9")
     net, config, _ = load_run("run")
     el.quantization.quantize_(net, 8)

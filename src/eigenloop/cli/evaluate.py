@@ -21,25 +21,29 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    split: Annotated[str | None, typer.Option(help="valid or test; all there are if left out.")] = None,
+    split: Annotated[str | None, typer.Option(help="valid or test. Default: both, where they exist.")] = None,
     checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
-    batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
-    data: Annotated[Path | None, typer.Option(help="File of own sequences, if it has moved.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences per batch.")] = None,
+    data: Annotated[Path | None, typer.Option(help="File with your data, if it has moved.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ... Default: as in training.")] = None,
     bits: Annotated[str | None, typer.Option(help="Quantize the trained network first: 2 to 16, or float.")] = None,
     around_identity: Annotated[
         bool, typer.Option("--around-identity", help="With --bits: the recurrent matrix becomes I + q(W - I).")
     ] = False,
-    readout_bits: Annotated[int | None, typer.Option(min=2, max=16, help="With --bits: the read-out's width.")] = None,
-    integer: Annotated[bool, typer.Option("--integer", help="Measure it in whole numbers too, beside float.")] = False,
+    readout_bits: Annotated[int | None, typer.Option(min=2, max=16, help="With --bits: bits of the read-out.")] = None,
+    integer: Annotated[
+        bool, typer.Option("--integer", help="Also evaluate it in integer arithmetic, beside floating point.")
+    ] = False,
     state_bits: Annotated[
-        int | None, typer.Option(min=6, max=16, help="With --integer: the state's width; as trained, or 12.")
+        int | None, typer.Option(min=6, max=16, help="With --integer: bits of the state; as trained, or 12.")
     ] = None,
-    speech: Annotated[bool, typer.Option("--speech", help="Of timit: resynthesise and measure the sound too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    speech: Annotated[
+        bool, typer.Option("--speech", help="Task timit: also resynthesise the sound and measure its quality.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Measure the network of a run again.
+    """Evaluate the network of a run.
 
     Examples:
         eigenloop eval runs/pmnist --split test
@@ -64,15 +68,15 @@ def evaluate(
         raise ConfigError("--around-identity and --readout-bits go with --bits: give the width of U and W too")
     task = config.task
     if split is not None and split not in task.splits:
-        raise ConfigError(f"{task.name} has no part {split!r}: choose {' or '.join(task.splits)}")
+        raise ConfigError(f"{task.name} has no split {split!r}: choose {' or '.join(task.splits)}")
     if speech and not isinstance(task, TIMIT):
         raise ConfigError(f"--speech is for timit, and this is a run of {task.name}: leave it out")
     if speech and integer:
-        raise ConfigError("--speech measures what the network in floating point says: leave it or --integer out")
+        raise ConfigError("--speech evaluates the network in floating point only: leave out --speech or --integer")
     if state_bits is not None and not integer:
         raise ConfigError("--state-bits goes with --integer: give both, or neither")
     for sentence in task.changed_files():
-        print(f"{sentence}: these measures are of the new content", file=sys.stderr)
+        print(f"{sentence}: the numbers are those of the changed file", file=sys.stderr)
     size = batch_size or config.training.eval_batch_size or config.training.batch_size
     result: dict[str, Any] = {"run": str(run), "step": step, "baseline": task.baseline()}
     if (ratio := smallest_ratio(net)) is not None:
@@ -82,8 +86,8 @@ def evaluate(
         if speech and isinstance(task, TIMIT):
             result[part] |= task.quality(net, part)
     if integer:
-        parts = [part for part in task.splits if part in result]
-        result["integer"] = integers.measured(net, config, parts, size, state_bits)
+        evaluated = [each for each in task.splits if each in result]
+        result["integer"] = integers.measured(net, config, evaluated, size, state_bits)
     if json:
         print(json_text.dumps(result))
         return
@@ -98,12 +102,12 @@ def evaluate(
         integers.show(result, task)
 
 
-def of_cases(net: Model, task: Task, part: str, batch_size: int) -> dict[str, Any]:
+def of_cases(net: Model, task: Task, split: str, batch_size: int) -> dict[str, Any]:
     """Return what is measured on own sequences besides the loss: by class, by value, by steps ahead."""
     from eigenloop.tasks import Sequences
     from eigenloop.training import outcome
 
-    return outcome(net, task, part, batch_size).measures() if isinstance(task, Sequences) else {}
+    return outcome(net, task, split, batch_size).measures() if isinstance(task, Sequences) else {}
 
 
 def _quantize(net: Model, bits: int | None, around_identity: bool, readout_bits: int | None) -> None:

@@ -1,4 +1,4 @@
-"""``eigenloop eval --integer``: a network in whole numbers beside the same network with a state in floating point."""
+"""``eigenloop eval --integer``: a network in integer arithmetic beside the same network in floating point."""
 
 from __future__ import annotations
 
@@ -17,57 +17,59 @@ if TYPE_CHECKING:
 
 
 def measured(
-    net: Model, config: Config, parts: Sequence[str], batch_size: int, state_bits: int | None
+    net: Model, config: Config, splits: Sequence[str], batch_size: int, state_bits: int | None
 ) -> dict[str, Any]:
-    """Return what the integer network of a run is and what it reaches on some parts of the task."""
+    """Return what the integer network of a run is and its measures on some splits of the task."""
     from eigenloop.cli.evaluate import of_cases
     from eigenloop.deploy.evaluation import in_integers
     from eigenloop.deploy.from_run import SEQUENCES, integer_of_task
+    from eigenloop.deploy.trained import trained_bits
     from eigenloop.deploy.watching import Watch
     from eigenloop.training import evaluate
 
     if net.rnn.quantizer is None and not net.rnn.state_dtype.is_complex:
         raise ConfigError(
-            "the weights of this network are in floating point, and whole numbers need codes",
-            "quantize_ it first, or train it with bits=",
-            flags="add --bits 8 to quantize it now, or train it with --bits 4",
+            "the weights of this network are in floating point, and an integer network needs quantized ones",
+            "call el.quantization.quantize_(net, bits=8) first, or train it with bits=",
+            flags="add --bits 8 to quantize them now, or train the network with --bits 4",
         )
     whole = integer_of_task(net, config.task, state_bits=state_bits, seed=config.training.seed)
     size = whole.report().size
+    own, bits = trained_bits(net.rnn), whole.cells[0].formats.state.bits
     result: dict[str, Any] = {
-        "state_bits": whole.cells[0].formats.state.bits,
-        "calibration": SEQUENCES,
+        "state_bits": bits,
+        "ranges": "ranges as trained" if own == bits else f"ranges from {SEQUENCES} training sequences at most",
         "bytes": size.bytes,
         "ram_bytes": size.ram_bytes,
     }
-    for part in parts:
+    for split in splits:
         watch = Watch()
         with in_integers(net, whole, watch) as agreement:
-            measures: dict[str, Any] = evaluate(net, config.task, part, batch_size)
+            measures: dict[str, Any] = evaluate(net, config.task, split, batch_size)
         with in_integers(net, whole):  # nothing is counted twice
-            measures |= of_cases(net, config.task, part, batch_size)
+            measures |= of_cases(net, config.task, split, batch_size)
         held = [row.name for row in whole.report().ranges]
         saturated = {
             name: {"count": seen.beyond, "of": seen.total} for name, seen in watch.seen.items() if name in held
         }
-        result[part] = {**measures, "agreement": dataclasses.asdict(agreement), "saturated": saturated}
+        result[split] = {**measures, "agreement": dataclasses.asdict(agreement), "saturated": saturated}
     return result
 
 
 def show(result: dict[str, Any], task: Task) -> None:
-    """Print the integer network's measures beside those of the network with a state in floating point."""
+    """Print the integer network's measures beside those of the network in floating point."""
     integer = result["integer"]
     print(
-        f"in whole numbers: a state of {integer['state_bits']} bits, ranges from {integer['calibration']} sequences of "
-        f"the training part; {integer['bytes']:,} B stored, {integer['ram_bytes']:,} B of memory"
+        f"in integers: a state of {integer['state_bits']} bits, {integer['ranges']}; {integer['bytes']:,} B stored, "
+        f"{integer['ram_bytes']:,} B of memory"
     )
-    for part in task.splits:
-        if part not in integer:
+    for split in task.splits:
+        if split not in integer:
             continue
-        measures, agreement = integer[part], integer[part]["agreement"]
+        measures, agreement = integer[split], integer[split]["agreement"]
         names = [name for name, value in measures.items() if isinstance(value, float)]
-        rows = [[name, brief(result[part][name], 5), brief(measures[name], 5)] for name in names]
-        table([part, "float", "integer"], rows)
+        rows = [[name, brief(result[split][name], 5), brief(measures[name], 5)] for name in names]
+        table([split, "float", "integer"], rows)
         if task.metric == "accuracy" or "accuracy" in names:
             print(f"  the same class: {_share(agreement['same'], agreement['answers'])}")
             if agreement["answers"] != agreement["sequences"]:

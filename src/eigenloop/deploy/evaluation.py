@@ -18,7 +18,7 @@ from eigenloop.readout import Model
 
 @dataclass
 class Agreement:
-    """How the answers in whole numbers compare with those of the network itself.
+    """How the answers in integers compare with those of the network itself.
 
     An answer is a sequence where one is given for each, else a step. Its class is the largest output.
 
@@ -63,7 +63,7 @@ def in_integers(net: Model, whole: IntegerNetwork, watch: Watch | None = None) -
             raise ConfigError(
                 "an integer network runs whole sequences from their start, and here a state is carried from one piece "
                 "to the next",
-                "measure it on another task",
+                "evaluate it on another task",
                 flags="leave out --integer",
             )
         outputs, state = result
