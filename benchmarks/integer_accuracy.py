@@ -95,10 +95,12 @@ def problems(options: argparse.Namespace) -> Iterator[Problem]:
     )
 
 
-def runs_of(problem: Problem, seed: int) -> Iterator[Run]:
-    """Yield the trainings of a problem with a seed; what says most comes first."""
-    for bits, state in ((4, None), (4, TRAINED), (None, None), (8, None), (2, None), (8, TRAINED), (2, TRAINED)):
-        yield Run(problem, bits, state, seed)
+def runs_of(every: list[Problem], seeds: int) -> Iterator[Run]:
+    """Yield all trainings: those with the first seed before others, and what says most about every problem first."""
+    widths = ((4, None), (4, TRAINED), (None, None), (8, None), (2, None), (8, TRAINED), (2, TRAINED))
+    for seed in range(seeds):
+        for bits, state in widths:
+            yield from (Run(problem, bits, state, seed) for problem in every)
 
 
 def trained(run: Run, out: Path) -> Path:
@@ -274,7 +276,7 @@ def main() -> None:
     every = list(problems(options))
     results: dict[str, dict[str, Any]] = {}
     left = options.runs
-    for run in (run for seed in range(options.seeds) for problem in every for run in runs_of(problem, seed)):
+    for run in runs_of(every, options.seeds):
         done = is_done(options.out / run.name)
         if not done:
             if left == 0 or (options.only and run.problem.name not in options.only):
