@@ -275,16 +275,13 @@ def main() -> None:
     options = parser.parse_args()
     every = list(problems(options))
     results: dict[str, dict[str, Any]] = {}
-    left = options.runs
-    for run in runs_of(every, options.seeds):
-        done = is_done(options.out / run.name)
-        if not done:
-            if left == 0 or (options.only and run.problem.name not in options.only):
-                continue
-            left = None if left is None else left - 1
+    planned = list(runs_of(every, options.seeds))
+    done = [run for run in planned if is_done(options.out / run.name)]
+    wanted = [run for run in planned if run not in done and run.problem.name in (options.only or [run.problem.name])]
+    for run in (*done, *wanted[: options.runs]):
         results[run.name] = measured(run, options.out)
-        write(results, tables(results, every, options.seeds), options)
-        if not done:
+        if run in wanted or run is done[-1]:
+            write(results, tables(results, every, options.seeds), options)
             print(run.name, results[run.name].get("test"), f"{results[run.name]['seconds']:.0f} s", flush=True)
     print(tables(results, every, options.seeds), end="")
 

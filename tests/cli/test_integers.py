@@ -131,7 +131,7 @@ def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     for options, sentence in (
         (["--integer"], "train a real matrix instead"),
         (["--state-bits", "8"], "--state-bits goes with --integer"),
-        (["--integer", "--state-bits", "5"], "5 is not in the range"),
+        (["--integer", "--state-bits", "5"], "greater than or equal to 6"),
     ):
         capsys.readouterr()
         assert call("eval", "run", *options) == 2
