@@ -126,6 +126,19 @@ def test_own_data(capsys: pytest.CaptureFixture[str]) -> None:
     assert measures["saturated"]["input"] == {"count": beyond, "of": seen.size}
 
 
+def test_own_data_trained_in_few_bits(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--label", "mood", "--case", "id", "--hidden-size", "8", "--steps", "20", "--out", "run"]
+    assert call("fit", str(table(Path("walks.csv"))), *options, "--bits", "4", "--state-bits", "8") == 0
+    capsys.readouterr()
+    result = said(capsys)
+    net, config, _ = load_run("run")
+    task: Any = config.task
+    test = task.batch_of(task.pieces["test"])
+    classes = el.deploy.integer(net).predict(test.inputs, lengths=test.lengths.tolist()).argmax(-1)
+    assert result["integer"]["test"]["accuracy"] == np.mean(classes == test.targets.numpy())
+    assert (result["integer"]["state_bits"], result["integer"]["ranges"]) == (8, "ranges as trained")
+
+
 def test_mistakes(capsys: pytest.CaptureFixture[str]) -> None:
     assert call("train", "adding", "--model", "eurnn", *SHORT, "--steps", "3", "--length", "5", "--out", "run") == 0
     for options, sentence in (

@@ -17,6 +17,9 @@ def fit(
     ] = None,
     model: Annotated[str | None, typer.Option(help="A model (eigenloop list models). Default: ncgru.")] = None,
     bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
+    state_bits: Annotated[
+        int | None, typer.Option(help="Bits of input, state and gates, rounded at every step: 6 to 16.")
+    ] = None,
     hidden_size: Annotated[int | None, typer.Option(help="Number of hidden units.")] = None,
     max_bytes: Annotated[
         int | None, typer.Option(min=1, help="Choose the largest hidden size that fits this many bytes on a device.")
@@ -117,7 +120,11 @@ def fit(
             "valid": valid,
             "test": test_share,
         },
-        "model": {"name": model or (None if resume or config else "ncgru"), "hidden_size": hidden_size},
+        "model": {
+            "name": model or (None if resume or config else "ncgru"),
+            "hidden_size": hidden_size,
+            "state_bits": state_bits,
+        },
         "optimizer": {"lr": lr, "recurrent_lr": recurrent_lr},
         "training": {
             "batch_size": batch_size,
