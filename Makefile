@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test quick check docs bench bench-building reproduce-smoke results sdist clean
+.PHONY: demo test quick check docs bench bench-building firmware-grid reproduce-smoke results sdist clean
 
 ## demo: a scoRNN learns to remember for 1,000 steps, an LSTM gets the same time, and both become demo/report.html
 demo: $(VENV)/ready
@@ -34,13 +34,17 @@ bench: $(VENV)/ready
 bench-building: $(VENV)/ready
 	$(BIN)/python benchmarks/building.py
 
+## firmware-grid: every exported network against the reference, on this computer and in QEMU; goes on where it stopped
+firmware-grid: $(VENV)/ready
+	$(BIN)/python benchmarks/firmware_grid.py
+
 ## reproduce-smoke: every published table and figure, a few steps of each, in a folder of its own
 reproduce-smoke: $(VENV)/ready
 	folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
 	$(BIN)/eigenloop reproduce all --budget smoke --results "$$folder/results" --work "$$folder/runs" && \
 	$(BIN)/eigenloop report --published --results "$$folder/results" --out "$$folder"
 
-## results: RESULTS.md and docs/results.html from results/
+## results: RESULTS.md, docs/results/ and docs/results.html from results/
 results: $(VENV)/ready
 	$(BIN)/eigenloop report --published
 
