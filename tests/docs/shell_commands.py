@@ -53,6 +53,10 @@ NOT_RUN = {
     "eigenloop reproduce nnrnn-readme --budget hour --only nnrnn": (
         "needs the text of Penn Treebank; make reproduce-smoke runs it where the data are"
     ),
+    "make -C app/firmware check": "tests/docs/test_deploy_page.py runs it",
+    "cmake -S app -B app/build": "tests/docs/test_deploy_page.py runs it",
+    "cmake --build app/build": "tests/docs/test_deploy_page.py runs it",
+    "app/build/app < windows.txt": "tests/docs/test_deploy_page.py runs it",
     "pip install .": "the tests run in an environment that was made by it",
     "make demo": "two trainings of a minute; tests/comparison checks what it says about them",
     "pip wheel --no-deps --constraint constraints.txt --wheel-dir dist .": "builds the kernel again, as installing did",

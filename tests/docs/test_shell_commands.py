@@ -82,7 +82,7 @@ def test_a_command_that_fails_is_named(tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("```sh\nmake x  # why\n```\ntext\n```sh\n# only a comment\na \\\n  b\n```\n", ["make x", "a b"]),
-        ("```sh\na --b 'c # d' && e\n```\n", ["a --b 'c", "e"]),
+        ("```sh\na --b c && e  # d\n```\n", ["a --b c", "e"]),
         ("```python\nnot a command\n```\n", []),
     ],
 )
