@@ -9,7 +9,9 @@ import shlex
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+#: Pages whose commands another test runs.
+ELSEWHERE = {ROOT / "docs" / "deploy.md": "tests/docs/test_deploy_page.py"}
+PAGES = (ROOT / "README.md", *sorted(set((ROOT / "docs").rglob("*.md")) - set(ELSEWHERE)))
 
 _DRAWN = "--set training.steps=2 --set task.valid_size=8 --set task.test_size=8"
 #: What is added to a command of eigenloop, so that it takes a second.
@@ -42,6 +44,9 @@ BEFORE = {
         f"eigenloop train copying --model nnrnn --delay 20 {_DRAWN} --out runs/reproduce/nnrnn-table2/nnrnn-hour-0 && "
         f"eigenloop train copying --model nnrnn --delay 20 {_DRAWN} --out runs/reproduce/nnrnn-readme/nnrnn-hour-0"
     ),
+    "eigenloop eval runs/watch --integer --state-bits 12": (
+        "eigenloop fit watch.npz --model ncgru --bits 4 --out runs/watch --set training.steps=2"
+    ),
     "make -C firmware check": "python write_firmware.py",
 }
 #: Commands of eigenloop that take no additions: what they go on with was made short before.
@@ -53,10 +58,6 @@ NOT_RUN = {
     "eigenloop reproduce nnrnn-readme --budget hour --only nnrnn": (
         "needs the text of Penn Treebank; make reproduce-smoke runs it where the data are"
     ),
-    "make -C app/firmware check": "tests/docs/test_deploy_page.py runs it",
-    "cmake -S app -B app/build": "tests/docs/test_deploy_page.py runs it",
-    "cmake --build app/build": "tests/docs/test_deploy_page.py runs it",
-    "app/build/app < windows.txt": "tests/docs/test_deploy_page.py runs it",
     "pip install .": "the tests run in an environment that was made by it",
     "make demo": "two trainings of a minute; tests/comparison checks what it says about them",
     "pip wheel --no-deps --constraint constraints.txt --wheel-dir dist .": "builds the kernel again, as installing did",
