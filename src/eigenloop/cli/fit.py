@@ -39,7 +39,12 @@ def fit(
         bool, typer.Option("--feedback", help="Of a forecast: learn one step and feed answers back.")
     ] = False,
     missing: Annotated[str | None, typer.Option(help="Missing values: error, previous or mask.")] = None,
-    resample: Annotated[float | None, typer.Option(help="Bring values to this time from step to step.")] = None,
+    resample: Annotated[
+        str | None, typer.Option(help="Bring values to this time from step to step; median: to the usual one.")
+    ] = None,
+    time_difference: Annotated[
+        bool, typer.Option("--time-difference", help="Add a channel with the time since the step before.")
+    ] = False,
     balanced: Annotated[bool, typer.Option("--balanced", help="Let every class count alike.")] = False,
     pool: Annotated[
         str | None, typer.Option(help="What is read of a sequence: last, mean or max of its states.")
@@ -99,6 +104,7 @@ def fit(
             "feedback": feedback or None,
             "missing": missing,
             "resample": resample,
+            "time_difference": time_difference or None,
             "balanced": balanced or None,
             "pool": pool,
             "valid": valid,

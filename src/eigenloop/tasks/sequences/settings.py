@@ -34,7 +34,7 @@ class SequenceSettings:
         feedback: of a forecast, learn one step and feed the answers back, instead of all steps at once.
         missing: what becomes of missing values: ``error``, ``previous`` or ``mask``.
         time_difference: a channel with the time since the step before.
-        resample: bring values to this time from step to step.
+        resample: bring values to this time from step to step, or ``median``: to the usual one of the file.
         normalise: scale channels by mean and deviation of the training part, inside the network.
         pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time.
         balanced: rare classes count more, so that each counts alike.
@@ -59,7 +59,7 @@ class SequenceSettings:
     feedback: bool = False
     missing: Missing = "error"
     time_difference: bool = False
-    resample: float | None = None
+    resample: float | Literal["median"] | None = None
     normalise: bool = True
     pool: Pool = "last"
     balanced: bool = False
@@ -94,6 +94,8 @@ class SequenceSettings:
         for name in ("window", "stride", "folds"):
             if getattr(self, name) is not None:
                 at_least(name, getattr(self, name), 2 if name == "folds" else 1)
+        if isinstance(self.resample, float | int) and not self.resample > 0:
+            raise ValueError(f"resample is a time above 0, or median, got {self.resample:g}")
         if self.stride is not None and self.window is None:
             raise ValueError("stride is the distance of windows: give window too")
         if not 0 <= self.fold < (self.folds or 1):
