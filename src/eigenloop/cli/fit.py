@@ -47,7 +47,8 @@ def fit(
     ] = False,
     balanced: Annotated[bool, typer.Option("--balanced", help="Let every class count alike.")] = False,
     pool: Annotated[
-        str | None, typer.Option(help="What is read of a sequence: last, mean or max of its states.")
+        str | None,
+        typer.Option(help="What is read of a sequence: last, mean or max of its states; max for a class if left out."),
     ] = None,
     valid: Annotated[float | None, typer.Option(help="Share of cases for choosing; 0.15 if left out.")] = None,
     test_share: Annotated[float | None, typer.Option(help="Share of cases for the test; 0.15 if left out.")] = None,

@@ -36,7 +36,8 @@ class SequenceSettings:
         time_difference: a channel with the time since the step before.
         resample: bring values to this time from step to step, or ``median``: to the usual one of the file.
         normalise: scale channels by mean and deviation of the training part, inside the network.
-        pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time.
+        pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time. Left
+            out: the maximum for a class (benchmarks/results/own-data.txt says why), the last state for values.
         balanced: rare classes count more, so that each counts alike.
         shuffle: draw a new order of the training part for every epoch.
         case, time, label, group, part, weight, channels, ignore, layout, per_step: how files are read, see `Options`.
@@ -61,7 +62,7 @@ class SequenceSettings:
     time_difference: bool = False
     resample: float | Literal["median"] | None = None
     normalise: bool = True
-    pool: Pool = "last"
+    pool: Pool | None = None
     balanced: bool = False
     shuffle: bool = True
     case: str | None = None

@@ -118,7 +118,8 @@ class Sequences(SequenceSettings, Task):
     @property
     def pooling(self) -> Pool | None:
         """As `pool` says, where a sequence has one label."""
-        return self.pool if self.known_kind in ("class", "values") else None
+        usual: dict[Kind, Pool] = {"class": "max", "values": "last"}
+        return (self.pool or usual[self.known_kind]) if self.known_kind in usual else None
 
     @property
     def scales(self) -> frozenset[str]:
@@ -260,6 +261,7 @@ class Sequences(SequenceSettings, Task):
             window=self.windowing.window,
             stride=self.windowing.stride,
             resample=self._read.step,
+            pool=self.pooling,
             channels=data.channel_names,
             classes=data.class_names or (),
             outputs=self._values,
