@@ -30,9 +30,8 @@ def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> No
     guess = measures["guess"]["accuracy"]
     print(
         f"{part}: {measures['count']:,} {counted}{_votes(part, task)}, accuracy {measures['accuracy']:.4f} "
-        f"(the most frequent class of the training part: {guess:.4f}), "
-        f"balanced accuracy {measures['balanced_accuracy']:.4f}, F1 {measures['f1']:.4f}, "
-        f"loss {measures['loss']:.4g}{'' if task.counted is None else f' of {task.counted}'}"
+        f"(always the most frequent class: {guess:.4f}), balanced accuracy {measures['balanced_accuracy']:.4f}, "
+        f"F1 {measures['f1']:.4f}, loss {measures['loss']:.4g}{'' if task.counted is None else f' of {task.counted}'}"
     )
     rows = [
         [name, *(f"{row[key]:.3f}" for key in ("precision", "recall", "f1")), f"{row['count']:,}"]
@@ -43,7 +42,7 @@ def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> No
     if len(names) > _MOST_CLASSES:
         print(f"the confusion matrix of {len(names)} classes is too wide for a page: see --json")
         return
-    print("confusion, rows are what it is and columns what it was taken for:")
+    print("confusion matrix (rows: true class, columns: predicted class):")
     table(["", *names], [[name, *map(str, row)] for name, row in zip(names, measures["confusion"], strict=True)])
 
 
@@ -58,7 +57,7 @@ def _show_values(part: str, measures: Mapping[str, Any], task: Sequences) -> Non
     forecast = task.known_kind == "forecast"
     counted = "forecasts" if forecast else "steps" if task.known_kind == "step-values" else task.whole_unit
     guess, rest = measures["guess"], f"skill {measures['skill']:.4f}" if forecast else f"R^2 {measures['r2']:.4f}"
-    named = "if every value stayed as it is" if forecast else "if it were always the training mean"
+    named = "naive forecast: the last value" if forecast else "always the training mean"
     print(
         f"{part}: {measures['count']:,} {counted}{_votes(part, task)}, RMSE {measures['rmse']:.5g}, "
         f"MAE {measures['mae']:.5g}, {rest} ({named}: RMSE {guess['rmse']:.5g}, MAE {guess['mae']:.5g})"

@@ -18,7 +18,7 @@ from eigenloop.tasks.sequences.data import SequenceData, ragged
 _TOLERANCE = 0.01
 #: How a note about them is known, since it is out of date once they are made regular.
 _IRREGULAR = "of the time steps are not of the usual length"
-#: A sequence made regular may become so many times as long.
+#: A sequence made regular may become at most this many times as long.
 _GROWTH = 100
 
 
@@ -70,7 +70,7 @@ def checked(
         raise DataError(
             path,
             f"the times are out of order: {clock[step]:.12g} at {place(step)}, then {clock[step + 1]:.12g} at "
-            f"{place(step + 1)} in the same case; sort the rows by time, and keep one row a time",
+            f"{place(step + 1)} in the same case; sort the rows by time, and keep one row for each time",
         )
     share = irregularity(gaps[within])
     if share == 0:
@@ -119,7 +119,7 @@ def _clocks(data: SequenceData) -> list[NDArray[np.float64]]:
 
 
 def resampled(data: SequenceData, step: float | None = None) -> SequenceData:
-    """Make times regular: a value every `step` by straight lines between its neighbours; the median step if left out.
+    """Make times regular: a value every `step` by straight lines between its neighbours; default: the median step.
 
     Labels at every step are those of the last step before. Missing values stay missing around the gap.
 
