@@ -44,9 +44,6 @@ BEFORE = {
         f"eigenloop train copying --model nnrnn --delay 20 {_DRAWN} --out runs/reproduce/nnrnn-table2/nnrnn-hour-0 && "
         f"eigenloop train copying --model nnrnn --delay 20 {_DRAWN} --out runs/reproduce/nnrnn-readme/nnrnn-hour-0"
     ),
-    "eigenloop eval runs/watch --integer --state-bits 12": (
-        "eigenloop fit watch.npz --model ncgru --bits 4 --out runs/watch --set training.steps=2"
-    ),
     "make -C firmware check": "python write_firmware.py",
 }
 #: Commands of eigenloop that take no additions: what they go on with was made short before.
