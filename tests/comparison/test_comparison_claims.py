@@ -98,7 +98,7 @@ def test_bounds_of_accuracies(tmp_path: Path) -> None:
         run = record(value, metric="accuracy", budget=budget)
         (finding,) = findings([made_up.sheet(tmp_path / str(i), made, row=run)])
         assert written(finding) == verdict
-        assert verdicts.bound(finding) == f"claimed: accuracy {next(iter(claim))} 80 %"
+        assert verdicts.bound(finding) == f"our criterion: accuracy {next(iter(claim))} 80 %"
 
 
 def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
@@ -272,7 +272,7 @@ def test_a_sentence_is_one_line_and_shows_the_narrowest_comparison(tmp_path: Pat
     assert verdicts.ours(best) == "NC-GRU: 1.10 ± 0.10; GRU: 2.10 ± 0.10"
     assert verdicts.published(best) == "1e-5; 2e-5"
     assert verdicts.runs(best) == "paper's length, 3 seeds, 9 min"  # nine runs of 61 seconds
-    assert verdicts.tally([best]) == {"yes": 0, "in part": 0, "no": 0, "open": 1, "not run": 0}
+    assert verdicts.tally([best]) == {"yes": 0, "in part": 0, "no": 0, "open": 1, "not run": 0, "computed": 0}
 
 
 def test_claims_of_a_row_in_words_of_their_own(tmp_path: Path) -> None:
@@ -281,7 +281,7 @@ def test_claims_of_a_row_in_words_of_their_own(tmp_path: Path) -> None:
     judged = scores(findings([made_up.sheet(tmp_path, made_up.experiment(rows=rows), ours=seeds(1.0, 1.1, 1.2))]))
     assert [(score.said, score.answer) for score in judged] == [("better", "open"), ("solves it", "yes")]
     assert [verdicts.verdict(score) for score in judged] == ["open: GRU is not run", "yes"]
-    assert verdicts.ours(judged[1]) == "1.10 ± 0.10 (claimed: loss below 3)"
+    assert verdicts.ours(judged[1]) == "1.10 ± 0.10 (our criterion: loss below 3)"
 
 
 def test_lengths_that_differ_are_both_written(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_a_computed_claim_that_holds_is_counted_and_one_that_does_not_is_listed(
         assert written(finding) == ("no" if listed else "yes")
         assert score(finding).listed == listed
         unlisted = verdicts.unlisted([score(finding)])
-        assert unlisted == ([] if listed else ["Claims about computed numbers that hold are not listed (1)."])
+        assert unlisted == ([] if listed else ["Claims about computed numbers that hold have no line here (1)."])
 
 
 def test_an_analysis_that_trains_for_a_shorter_time_than_the_paper_decides_nothing(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_the_summary_says_what_there_is(tmp_path: Path) -> None:
     lines = text.splitlines()
     assert lines[2] == (
         "**Run again: 4 of 6 published numbers for trained networks, 1 of them at the paper's length; 2 of 2 computed "
-        "numbers; 1 of 1 rows that the paper gives no number for.**"
+        "numbers; 1 of 1 results that the papers show as curves or in words.**"
     )
     headings = [line for line in lines if line.startswith("## ")]
     assert headings == ["## Claims", "## Numbers", "## What was not run, or shorter than in the paper"]
@@ -68,7 +68,7 @@ def test_the_summary_says_what_there_is(tmp_path: Path) -> None:
     assert "| NC-GRU | 1e-5 | 9.00e-6 | 0.90 x |" in section
     assert "lost" not in section, "it diverged"
     assert "1 of 2 computed numbers agree in every printed digit; the others differ by up to 3.3 %." in section
-    assert "| [NC-GRU, Table 3](docs/results/ncgru.md#made-up) | adding | 1 | 3 | hours unknown |" in text
+    assert "| [NC-GRU, Table 3](docs/results/ncgru.md#made-up) | adding | 1 | 3 | not timed |" in text
 
 
 def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:
     assert "9.00e-6 | 0.90 x | 20,000 steps | 1 |" in rows["NC-GRU"]
     assert f"| diverged | {MISSING} | 7 of 20,000 steps" in rows["lost"]
     assert "1,234 of 20,000 steps, unfinished" in rows["cut"]
-    assert "Not run: none (hours unknown)." in text.splitlines()
+    assert "Not run: none (not timed)." in text.splitlines()
     assert text.count("`eigenloop reproduce made-up --budget full`") == 1
 
 
@@ -183,7 +183,7 @@ def test_empty_results(tmp_path: Path) -> None:
     assert f"**{counted}**" in summary.render(sheets)
     text = " ".join(read(page.render(sheets)).text.split())
     assert counted in text
-    assert "Not run: GRU (hours unknown); NC-GRU (hours unknown)." in text
+    assert "Not run: GRU (not timed); NC-GRU (not timed)." in text
 
 
 def test_two_builds_are_the_same(tmp_path: Path) -> None:
@@ -268,4 +268,4 @@ def test_the_page_counts_the_verdicts(tmp_path: Path) -> None:
     made_up.keep(tmp_path, made := made_up.experiment(rows=rows), ours=record(1.0), gru=record(2.0))
     text = " ".join(read(page.render(compare([made], tmp_path))).text.split())
     assert "NC-GRU2 of 3020001" in text  # no run of the paper's length; two claims hold, one is not run
-    assert "Nor are those about rows that were not run (1)." in text
+    assert "Claims about rows that were not run have none either (1)." in text

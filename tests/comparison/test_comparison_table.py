@@ -54,7 +54,7 @@ def test_rows_without_a_result_are_there(tmp_path: Path) -> None:
     line = made_up.line(tmp_path)
     assert (line.filled, line.ratio, line.standing) == (False, None, None)
     assert wording.ours(line) == "not run"
-    assert wording.not_run(Sheet(line.experiment, (line,))) == "GRU (hours unknown)"
+    assert wording.not_run(Sheet(line.experiment, (line,))) == "GRU (not timed)"
 
 
 def test_a_number_that_a_paper_quotes_costs_nothing(tmp_path: Path) -> None:

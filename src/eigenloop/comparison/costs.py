@@ -46,10 +46,10 @@ def written(hours: float | None) -> str:
     """Write hours with two digits, days where there are many.
 
     >>> written(0.004), written(0.134), written(9.52), written(31.2), written(612.0), written(None)
-    ('1 min', '8 min', '9.5 h', '31 h', '26 days', 'hours unknown')
+    ('1 min', '8 min', '9.5 h', '31 h', '26 days', 'not timed')
     """
     if hours is None:
-        return "hours unknown"
+        return "not timed"
     if hours < 0.95:
         return f"{max(round(60 * hours), 1)} min"
     if hours < 9.95:

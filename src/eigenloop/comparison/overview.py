@@ -47,7 +47,7 @@ class Chapter:
 
 
 #: What `Chapter.counts` counts.
-COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run")
+COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run", "computed, hold")
 
 
 def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:

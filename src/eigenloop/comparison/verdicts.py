@@ -12,11 +12,12 @@ from eigenloop.text.numbers import digits_of, number, printed
 
 #: What the words of a verdict mean; the rules are in `eigenloop.comparison.claims`.
 RULES = (
-    "A claim holds (yes) or fails (no) without reservation if the runs have the paper's task, length and settings and "
-    "at least three seeds; otherwise the verdict says what differs. It is open where nothing follows: the difference "
-    "is not larger than the spread over seeds, the task is smaller than the paper's, or a run is unfinished. A claim "
-    "may stand for several comparisons: the one that fails most clearly is shown, or else the one that holds most "
-    'narrowly, and "so far" says that some are still open.'
+    'A plain "yes" or "no" means that the runs have the paper\'s task, length and settings, and at least three seeds; '
+    'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it: the difference '
+    'is within the spread over seeds, the task is smaller than the paper\'s, or a run is unfinished. "So far" means '
+    "that some of the comparisons that the claim stands for are still open; the table above counts it as open. Of "
+    "several comparisons the one that fails most clearly is shown, or else the one that holds most narrowly. Where the "
+    'paper has words and no number, "our criterion" is the number that we judge them by.'
 )
 
 
@@ -58,7 +59,7 @@ def bound(finding: Finding) -> str:
     assert value is not None
     shown = line.bound(value)
     written = number(shown, digits_of(shown)) if shown < 1e-3 else f"{shown:g}"
-    return f"claimed: {names.quantity(line.metric)} {word} {written}{wording.unit(line)}"
+    return f"our criterion: {names.quantity(line.metric)} {word} {written}{wording.unit(line)}"
 
 
 def published(score: Score) -> str:
@@ -96,19 +97,22 @@ def failures(score: Score) -> str:
 
 
 def tally(own: Sequence[Score]) -> dict[str, int]:
-    """Count the claims by their answer; one that holds so far is open, one without runs is "not run"."""
-    counts = dict.fromkeys(("yes", "in part", "no", "open", "not run"), 0)
+    """Count the claims by their answer; one that holds so far is open, one without runs is "not run".
+
+    Claims about computed numbers that hold are counted apart, so that "yes" is about trained networks.
+    """
+    counts = dict.fromkeys(("yes", "in part", "no", "open", "not run", "computed"), 0)
     for score in own:
         answer = "open" if score.answer == "yes" and not score.whole else score.answer
-        counts[answer if score.touched else "not run"] += 1
+        counts["computed" if score.expected else answer if score.touched else "not run"] += 1
     return counts
 
 
 def unlisted(own: Sequence[Score]) -> list[str]:
     """Say which claims have no line of their own."""
     computed, untouched = sum(score.expected for score in own), sum(not score.touched for score in own)
-    sentences = [f"Claims about computed numbers that hold are not listed ({computed})."] * bool(computed)
-    return sentences + [f"Nor are those about rows that were not run ({untouched})."] * bool(untouched)
+    sentences = [f"Claims about computed numbers that hold have no line here ({computed})."] * bool(computed)
+    return sentences + [f"Claims about rows that were not run have none either ({untouched})."] * bool(untouched)
 
 
 def _compared_with(finding: Finding) -> str:

@@ -214,6 +214,8 @@ def counted(sheets: Sequence[Sheet]) -> str:
     if computed := [line for line in numbers if line.experiment.analysis is not None]:
         parts.append(f"{sum(line.filled for line in computed)} of {len(computed)} computed numbers")
     if words := [line for line in lines if line.published is None]:
-        parts.append(f"{sum(line.filled for line in words)} of {len(words)} rows that the paper gives no number for")
+        parts.append(
+            f"{sum(line.filled for line in words)} of {len(words)} results that the papers show as curves or in words"
+        )
     text = "; ".join(parts) + "."
     return text[:1].upper() + text[1:]
