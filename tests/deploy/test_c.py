@@ -85,7 +85,7 @@ def test_random_networks(
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("flags", [["-O0"], ["-O3"], ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover"]])
-@pytest.mark.parametrize(("name", "bits"), [("ncgru", 4), ("lstm, two layers", 5), ("two layers", 2)])
+@pytest.mark.parametrize(("name", "bits"), [("ncgru", 4), ("lstm, two layers", 5), ("two layers", 2), ("fastgrnn", 4)])
 def test_written_folder_passes_its_own_check(tmp_path: Path, cc: str, flags: list[str], name: str, bits: int) -> None:
     if shutil.which(cc) is None:
         pytest.skip(f"{cc} is not installed")
@@ -99,7 +99,10 @@ def test_written_folder_passes_its_own_check(tmp_path: Path, cc: str, flags: lis
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "bits", "state_bits"), [("relu", 4, 12), ("goru", 3, 8), ("lstm, two layers", 5, 16)])
+@pytest.mark.parametrize(
+    ("name", "bits", "state_bits"),
+    [("relu", 4, 12), ("goru", 3, 8), ("lstm, two layers", 5, 16), ("fastgrnn", 4, 8), ("fastgrnn piecewise", 3, 12)],
+)
 def test_constants_are_the_bytes_of_the_report(tmp_path: Path, name: str, bits: int, state_bits: int) -> None:
     whole = whole_of(name, bits, state_bits, None)
     source = source_of(whole, "net")

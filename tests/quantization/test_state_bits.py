@@ -19,6 +19,7 @@ LAYERS: dict[str, Any] = {
     "gru": lambda **o: el.GRU(3, 8, **o),
     "ncgru": lambda **o: el.GRU(3, 8, candidate="modrelu", reset="before", update="write", **o),
     "lstm": lambda **o: el.LSTM(3, 8, **o),
+    "fastgrnn": lambda **o: el.FastGRNN(3, 8, **o),
 }
 
 

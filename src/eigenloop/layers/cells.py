@@ -24,7 +24,7 @@ from eigenloop.recurrence.replay import Replay
 class CellWeights(NamedTuple):
     """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing.
 
-    `step` is that of its rounded state.
+    `step` is that of its rounded state, `mixing` FastGRNN's zeta and nu.
     """
 
     input_weight: Tensor | None
@@ -33,6 +33,7 @@ class CellWeights(NamedTuple):
     bias: Tensor | None
     recurrent_bias: Tensor | None = None
     step: Tensor | None = None
+    mixing: Tensor | None = None
 
 
 class HeldWeights(NamedTuple):

@@ -47,7 +47,8 @@ class LayerWriter:
 
     def write(self) -> str:
         """Return the functions of the layer, the last of which makes a step."""
-        body = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm}[self.cell.source.kind]()
+        bodies = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm, "fastgrnn": self._fastgrnn}
+        body = bodies[self.cell.source.kind]()
         self.scalings.define(self.constants, self.number)
         note = f'/* Layer {self.number}, {self.cell.source.kind}: docs/integers.md, "Cells". */\n'
         head = f"static void layer_{self.number}({self.prefix}_state *s, const {self.x} *x)\n"
@@ -72,7 +73,8 @@ class LayerWriter:
         state, entered = (stored_bits(form) for form in (self.cell.formats.state, self.cell.formats.entered))
         A = sum_expression(self.constants, gate.recurrent, f"W_{suffix}", "h", state)
         B = sum_expression(self.constants, gate.input, f"U_{suffix}", "x", entered)
-        if gate.threshold is not None and self.cell.source.activation == "modrelu":
+        added = self.cell.source.activation == "modrelu" or self.cell.source.kind == "fastgrnn"
+        if gate.threshold is not None and added:
             values = self.constants.whole(f"threshold_{suffix}", gate.threshold, f"thresholds of {gate.recurrent.name}")
             home = first if gate.gate_bits is None else last
             self.threshold_of[name] = f"(int64_t){values}[i] * {home}"
@@ -168,3 +170,24 @@ class LayerWriter:
             f"next[i] = ({self.h})limited(shifted((int64_t)(o * y) * {out}, {out_shift}), {state.low}, {state.high});",
         ]
         return self._begin(f"{signed(stored_bits(cell))} *c = s->c_{k};") + self._loop(lines) + self._end()
+
+    def _fastgrnn(self) -> str:
+        k, bits, state, c = self.number, self.cell.formats.bits, self.cell.formats.state, self.cell._activated
+        one, shift = 1 << (bits - 1), self.shift_of[""]
+        (kept, written, added), mixed = self.scaling["state"]
+        if self.cell.source.activation == "piecewise":
+            gate = f"limited(shifted(shifted(a, {shift}) + 65536, {18 - bits}u), 0, {one})"
+            candidate = f"limited(shifted(shifted(b, {shift}), {17 - bits}u), {c.low}, {c.high})"
+        else:
+            self.constants.functions |= {"tanh", "sigmoid"}
+            gate = f"sigmoid(shifted(shifted(a, {shift}), 1u), {bits}u)"
+            candidate = self._activated("", "b")
+        lines = [
+            f"int64_t a = total_{k}(h, x, i), b = a + {self.threshold_of['']};",
+            f"int32_t z = {gate};",
+            f"int32_t c = {candidate};",
+            "/* z h and (1 - z) c are below 2^31: a gate is at most 2^15, and so are the others. */",
+            f"a = (int64_t)(z * h[i]) * {kept} + (int64_t)(({one} - z) * c) * {written} + (int64_t)c * {added};",
+            f"next[i] = ({self.h})limited(shifted(a, {mixed}), {state.low}, {state.high});",
+        ]
+        return self._begin() + self._loop(lines) + self._end()
