@@ -56,7 +56,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-#: Where the names are that are no modules.
+#: Where the names are that are not modules.
 _HOMES = dict.fromkeys(("GRU", "LSTM", "RNN", "FastGRNN", "Stream"), "layers")
 _HOMES |= {"cached": "matrices", "Model": "models", "build": "models"}
 

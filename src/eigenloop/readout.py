@@ -34,7 +34,7 @@ class Model(QuantizableReadout):
         output_dropout: the same for the features that are read.
         complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side; if left
             out, what the model's paper reads.
-        readout_bits: quantize V to so many bits, 2 to 16, trained straight through; QORNN leaves it in floating point.
+        readout_bits: bits of V, 2 to 16, trained straight through; QORNN leaves it in floating point.
             Tied vectors are then quantized where they are looked up too.
         scale_inputs: carry mean and scale of every input feature (`Scaling`), so that inputs come as measured.
         scale_outputs: the same for the outputs, which are then in the units of the targets.

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 
 class Scaling(nn.Module):
-    """Mean m and scale s of each feature, learnt from the training part: z = (x - m) / s, and back x = m + s z.
+    """Mean m and scale s of each feature, learnt from the training split: z = (x - m) / s, and back x = m + s z.
 
     Both are buffers: they stand in the state_dict and move with the network, and no optimizer touches them. Until they
     are set they change nothing.

@@ -38,7 +38,7 @@ def test_train_then_eval_then_report(capsys: pytest.CaptureFixture[str]) -> None
     assert call("train", "copying", "--model", "scornn", *QUICK) == 0
     out = capsys.readouterr().out
     assert "scornn, 8 units, on copying (delay 5)" in out
-    assert "baseline, what guessing reaches: loss 0.8318" in out
+    assert "baseline (best constant prediction): loss 0.8318" in out
     assert "step 6/6" in out
     assert "defect" in out
     assert "steps/s" in out
@@ -115,7 +115,7 @@ def test_resume(capsys: pytest.CaptureFixture[str]) -> None:
     assert call(*command) == 1
     assert "continue that run with --resume" in capsys.readouterr().err
     assert call("train", "--out", "run", "--resume", "--steps", "9") == 0
-    assert "going on from step 6" in capsys.readouterr().out
+    assert "resuming from step 6" in capsys.readouterr().out
     assert call(*command, "--resume", "--steps", "12") == 0
     assert call("train", "--out", "run", "--resume", "--lr", "7") == 2
     assert "optimizer.lr is 0.001 in this run and cannot become 7.0" in capsys.readouterr().err
@@ -251,7 +251,7 @@ def test_a_page_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> No
 def test_a_rate_that_stays_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     """--lr alone leaves the rate of the recurrent matrix as the paper has it."""
     assert call("train", "copying", "--model", "scornn", *QUICK, "--lr", "0.02", "--out", "run") == 0
-    assert "--lr 0.02, and for the recurrent matrix --recurrent-lr 0.0001; each is set" in capsys.readouterr().out
+    assert "--lr 0.02, and for the recurrent matrix --recurrent-lr 0.0001 (set separately)" in capsys.readouterr().out
     assert call("train", "copying", "--model", "lstm", *QUICK, "--lr", "0.02", "--out", "lstm") == 0
     assert "learning rates" not in capsys.readouterr().out  # it has one
 

@@ -68,7 +68,7 @@ def test_a_spreadsheet_becomes_predictions(capsys: pytest.CaptureFixture[str]) -
 
     assert call("eval", "runs/walks-ncgru", "--split", "test") == 0
     out = capsys.readouterr().out
-    assert "test: 10 cases, accuracy 1.0000 (the most frequent class of the training part: 0.5000)" in out
+    assert "test: 10 cases, accuracy 1.0000 (always the most frequent class: 0.5000)" in out
     assert "calm       1.000   1.000  1.000      5" in out.splitlines()[4]
     assert out.splitlines()[-1].split() == ["wild", "0", "5"]
     assert call("eval", "runs/walks-ncgru", "--json") == 0
@@ -101,7 +101,7 @@ def test_a_forecast_is_shown_beside_the_naive_guess(capsys: pytest.CaptureFixtur
     assert "labels: none, so the next values are forecast" in capsys.readouterr().out
     assert call("eval", "run", "--split", "test") == 0
     out = capsys.readouterr().out
-    assert "if every value stayed as it is: RMSE" in out
+    assert "naive forecast: the last value: RMSE" in out
     assert "RMSE of the naive guess" in out
     assert call("predict", "run", "wave.npz") == 0
     answers = table_in(Path("predictions.csv"))
@@ -148,7 +148,8 @@ def test_a_changed_file_is_noticed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "restore the file: or start another run with another --out" in problem
     assert call("eval", "run") == 0
     assert (
-        "watch.npz was changed since this run began: these measures are of the new content" in capsys.readouterr().err
+        "watch.npz was changed since this run began: the numbers are those of the changed file"
+        in capsys.readouterr().err
     )
     separable(Path("elsewhere.npz"))
     assert call("fit", "elsewhere.npz", "--out", "run", "--resume", "--steps", "80") == 0
@@ -191,7 +192,7 @@ WRONG = [
     (["fit", "text.csv"], "or say what the column is (--case name, --label name, --group name"),
     (["fit", "--resume"], "name the folder with --out"),
     (["fit", "one.npz"], "all cases are of class 7: at least two are needed"),
-    (["fit", "watch.npz", "--valid", "0", "--patience", "3"], "training.patience looks at the validation part"),
+    (["fit", "watch.npz", "--valid", "0", "--patience", "3"], "training.patience looks at the validation split"),
 ]
 
 
@@ -225,4 +226,4 @@ def test_predictions_that_cannot_be_made(capsys: pytest.CaptureFixture[str]) -> 
     quick = ["--delay", "5", "--hidden-size", "4", "--steps", "2", "--set", "valid_size=4", "--set", "test_size=4"]
     assert call("train", "copying", "--model", "scornn", "--out", "copying", *quick) == 0
     assert call("predict", "copying", "watch.npz") == 2
-    assert "only a run on a file of one's own" in capsys.readouterr().err
+    assert "only a run on your own data" in capsys.readouterr().err

@@ -294,7 +294,10 @@ def test_a_small_file_is_an_experiment() -> None:
         ({**FILE, "measure": "median"}, "measure: Input should be 'test', 'best'"),
         ({**FILE, "rows": {}}, "an experiment has rows"),
         ({**FILE, "rows": {"GRU 1": ROW}}, "the name 'GRU 1' is made of small letters, digits and single dashes"),
-        ({**FILE, "rows": {"gru": {"label": "GRU"}}}, "row gru has neither a published number nor what is said of it"),
+        (
+            {**FILE, "rows": {"gru": {"label": "GRU"}}},
+            "row gru has neither a published number nor a published statement",
+        ),
         ({**FILE, "rows": {"gru": {**ROW, "published": "low"}}}, "rows.gru.published: Input should be a valid number"),
         ({**FILE, "rows": {"gru": {**ROW, "published": float("nan")}}}, "published: Input should be a finite number"),
         ({**FILE, "rows": {"gru": {**ROW, "value": ["rows"]}}}, "row gru has a value, which is for an analysis"),
@@ -307,11 +310,11 @@ def test_a_small_file_is_an_experiment() -> None:
         ({**FILE, "rows": {"gru": {**ROW, "claim": {"below": 1, "reaches": 0}}}}, "reaches goes with below_row or"),
         (
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": "lstm"}}}},
-            "row gru is compared with 'lstm', which is no other row",
+            "row gru is compared with 'lstm', which is not another row",
         ),
         (
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": ["gru"]}}}},
-            "compared with 'gru', which is no other row",
+            "compared with 'gru', which is not another row",
         ),
         ({**FILE, "name": "other"}, "experiment mine is called as its file is: leave name out"),
         ({**FILE, 3: "x"}, "Keys should be strings"),
@@ -319,8 +322,8 @@ def test_a_small_file_is_an_experiment() -> None:
             {**FILE, "budgets": {**FILE["budgets"], "hour": {"seeds": [0, 1, 0]}}},
             "seeds 0, 1, 0 are not different ones",
         ),
-        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "lstm"}}}, "row gru is trained as 'lstm', which is no row"),
-        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "gru"}}}, "which is no row with a training of its own"),
+        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "lstm"}}}, "row gru is trained as 'lstm', which is not a row"),
+        ({**FILE, "rows": {"gru": {**ROW, "trained_as": "gru"}}}, "which is not a row with its own training"),
         (
             {**FILE, "measure": "best", "rows": {"gru": ROW, "again": {**ROW, "trained_as": "gru"}}},
             "row again is trained as gru and measured again: its measure can only be test",

@@ -35,7 +35,7 @@ def test_classes(tmp_path: Path) -> None:
     hardest = max(wrong, key=lambda row: found.predicted[row].max())
     captions = re.findall(r"<figcaption>(case .*?)</figcaption>", page)
     assert len(captions) == min(8, len(wrong))
-    named = f"{found.names[found.truth[hardest]]}, taken for {found.names[found.classes[hardest]]}"
+    named = f"{found.names[found.truth[hardest]]}, predicted as {found.names[found.classes[hardest]]}"
     assert captions[0].startswith(f"case {found.case_names[found.case[hardest]]}: {named}")
 
 
@@ -49,7 +49,7 @@ def test_other_kinds(tmp_path: Path, make, sign: str) -> None:  # type: ignore[n
     assert page.count("<figure><svg") >= 1
     (tmp_path / "own.npz").unlink()
     gone = write([tmp_path / "run"], tmp_path / "report.html").read_text()
-    assert "The network could not be asked" in gone
+    assert "The network could not be evaluated" in gone
 
 
 def points(path: str) -> list[tuple[float, float]]:

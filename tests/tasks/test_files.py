@@ -96,7 +96,7 @@ def test_a_folder_that_may_not_be_entered(tmp_path: Path, monkeypatch: pytest.Mo
         return stat(self, **options)
 
     monkeypatch.setattr(Path, "stat", forbidden)
-    with pytest.raises(DataError, match=r"text\.txt: it cannot be looked at: Permission denied"):
+    with pytest.raises(DataError, match=r"text\.txt: it cannot be read: Permission denied"):
         SOURCE.content(tmp_path)
 
 

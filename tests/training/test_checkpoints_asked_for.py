@@ -81,5 +81,5 @@ def test_the_test_part_is_not_measured_with_another_network(run: Path) -> None:
     summary = read_summary(run)
     assert summary is not None
     assert (summary.status, summary.steps, summary.test) == ("finished", 8, None)
-    assert "test part was not measured" in summary.reason
+    assert "test split was not measured" in summary.reason
     assert load_run(run, "last")[2] == 8

@@ -186,7 +186,7 @@ def test_the_run_folder_is_deleted(tmp_path: Path) -> None:
 def test_the_checkpoints_are_deleted(tmp_path: Path) -> None:
     run = tmp_path / "run"
     config = small(training={"steps": 9})
-    with pytest.raises(RunError, match=r"No such file.* No checkpoint is saved: mend that, then resume"):
+    with pytest.raises(RunError, match=r"No such file.* No checkpoint is saved: correct that, then resume"):
         train(config, run, Acting(4, lambda: shutil.rmtree(run / "checkpoints")))
     train(config, tmp_path / "whole")
     resume(run)  # from its beginning
@@ -228,7 +228,7 @@ def test_no_checkpoint_could_be_written(tmp_path: Path, monkeypatch: pytest.Monk
 
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "save", refuse)
-        with pytest.raises(RunError, match="No checkpoint is saved: mend that"):
+        with pytest.raises(RunError, match="No checkpoint is saved: correct that"):
             train(small(), tmp_path / "run")
     assert resume(tmp_path / "run")["status"] == "finished"
 

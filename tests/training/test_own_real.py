@@ -30,7 +30,7 @@ def accuracy(run: Path) -> float:
 @pytest.mark.slow
 @needs(HAR)
 def test_activities_in_four_bits(tmp_path: Path) -> None:
-    """In 300 of the 2,000 steps; people of the test part are not in the training part."""
+    """In 300 of the 2,000 steps; people of the test split are not in the training split."""
     assert DATA is not None
     train(config_of(DATA / HAR, model={"hidden_size": 32, "bits": 4}, steps=300), tmp_path / "run")
     assert accuracy(tmp_path / "run") > 0.75

@@ -222,7 +222,7 @@ def test_a_damaged_checkpoint_costs_a_sentence(file: str, damage: str, tmp_path:
     reporter = Telling()
     resume(run, reporter=reporter)
     assert "step-6" in reporter.said
-    assert "Going on from step 3" in reporter.said
+    assert "Resuming from step 3" in reporter.said
     assert_equal(run, tmp_path / "whole", 7)
     assert (run / "checkpoints" / "step-6.damaged").is_dir()
 
@@ -251,5 +251,5 @@ def test_runs_from_when_lstm_and_gru_were_torchs_own(tmp_path: Path, model: str)
 
     old, _, _ = load_run(tmp_path / "run", step + 1)
     assert all(torch.equal(a, b) for a, b in zip(old.parameters(), net.parameters(), strict=True))
-    with pytest.raises(RunError, match=r"torch's own layers.*start it anew"):
+    with pytest.raises(RunError, match=r"torch's own layers.*start a new run"):
         resume(tmp_path / "run", {"training": {"steps": 9}})

@@ -236,7 +236,7 @@ def test_nan_in_the_data_is_noticed_before_the_weights_are_touched() -> None:
     batch = config.task.train_batch(0, 6, 0)
     batch.inputs[3, 2, 1] = math.nan
     with pytest.raises(
-        DataError, match="copying: a batch to train on holds NaN or inf, so the data are at fault: mend"
+        DataError, match="copying: a batch to train on holds NaN or inf, so the data are at fault: correct"
     ):
         updater.step(batch)
     assert all(torch.equal(tensor, before[name]) for name, tensor in net.state_dict().items())

@@ -89,7 +89,7 @@ def test_folds_are_scored_where_nothing_was_trained(capsys: pytest.CaptureFixtur
     assert call(*command, *QUICK) == 0
     out = capsys.readouterr().out
     assert out.count("done before") == 11
-    assert "lstm-fold1-seed0: goes on" in out
+    assert "lstm-fold1-seed0: resumes" in out
     after = {path: path.stat().st_mtime_ns for path in before}
     assert [path.parent.name for path in before if before[path] != after[path]] == ["lstm-fold1-seed0"]
     again = json.loads(Path("compare/watch/compare.json").read_text())
@@ -120,7 +120,7 @@ def test_validation_decides_and_test_is_only_shown(tmp_path: Path) -> None:
     summary["status"] = "diverged"
     file.write_text(json.dumps(summary))
     assert trials.tabulated(plan, tmp_path).rows[1].missing == 1
-    with pytest.raises(ConfigError, match="without folds a comparison is decided by the validation part"):
+    with pytest.raises(ConfigError, match="without folds a comparison is decided by the validation split"):
         trials.planned(
             settings(tmp_path / "watch.npz", valid=0) | {"schedule": {"name": "constant"}}, ["ncgru"], [None], seeds=2
         )

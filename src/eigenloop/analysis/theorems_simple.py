@@ -121,7 +121,7 @@ def proposition_1(draws: int, generator: torch.Generator) -> Check:
 
 
 def _geometric(ratio: float, terms: Tensor) -> Tensor:
-    """Return 1 + ratio + ... of so many terms."""
+    """Return 1 + ratio + ... of this many terms."""
     return terms if abs(ratio - 1) < 1e-9 else (ratio**terms - 1) / (ratio - 1)
 
 

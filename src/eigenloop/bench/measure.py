@@ -54,7 +54,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def with_threads(count: int, call: Callable[[], object]) -> Callable[[], None]:
-    """Make a call that runs with so many torch threads."""
+    """Make a call that runs with this many torch threads."""
 
     def run() -> None:
         before = torch.get_num_threads()

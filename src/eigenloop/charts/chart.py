@@ -172,7 +172,7 @@ def _curve(line: Line, x: Scale, y: Scale) -> Curve:
     placed, lost = paths.pieces(line, x, y)
     middles = [[point[:2] for point in piece] for piece in placed]
     joined = [] if line.weight == "cloud" else [piece for piece in middles if len(piece) > 1]
-    # A point on its own is no line, and would not be seen.
+    # A point on its own is not a line, and would not be seen.
     marked = middles if line.weight in ("dots", "cloud") else [piece for piece in middles if len(piece) == 1]
     return Curve(
         style=f"{line.key.style} {line.weight} key-{line.key.index}",

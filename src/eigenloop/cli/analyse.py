@@ -53,9 +53,9 @@ app = typer.Typer(
 )
 
 Out = Annotated[Path, typer.Option(help="Folder for NAME.json, NAME.png, NAME.svg; NAME-2 if other numbers are there.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Seed = Annotated[int, typer.Option(min=0, help="Of the draws.")]
-Runs = Annotated[list[Path], typer.Argument(help="Folders of runs, a row of pictures each.")]
+Runs = Annotated[list[Path], typer.Argument(help="Folders of runs; each becomes a row of pictures.")]
 Checkpoint = Annotated[str, typer.Option(help="best, last or a step.")]
 DataDir = Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")]
 FOLDER = Path("analysis")
@@ -131,7 +131,7 @@ def gradients(
     runs: Runs,
     checkpoint: Checkpoint = "best",
     steps: Annotated[
-        int | None, typer.Option(min=1, help="Of a sequence, from its first; at most 200 if left out.")
+        int | None, typer.Option(min=1, help="Steps of a sequence, counted from its first. Default: at most 200.")
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Sequences to average over.")] = 10,
     data_dir: DataDir = None,

@@ -29,8 +29,8 @@ def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> No
     counted = "steps" if task.known_kind == "step-class" else "cases"
     guess = measures["guess"]["accuracy"]
     print(
-        f"{part}: {measures['count']:,} {counted}, accuracy {measures['accuracy']:.4f} (the most frequent class of the "
-        f"training part: {guess:.4f}), balanced accuracy {measures['balanced_accuracy']:.4f}, F1 {measures['f1']:.4f}, "
+        f"{part}: {measures['count']:,} {counted}, accuracy {measures['accuracy']:.4f} (always the most frequent "
+        f"class: {guess:.4f}), balanced accuracy {measures['balanced_accuracy']:.4f}, F1 {measures['f1']:.4f}, "
         f"loss {measures['loss']:.4g}"
     )
     rows = [
@@ -42,7 +42,7 @@ def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> No
     if len(names) > _MOST_CLASSES:
         print(f"the confusion matrix of {len(names)} classes is too wide for a page: see --json")
         return
-    print("confusion, rows are what it is and columns what it was taken for:")
+    print("confusion matrix (rows: true class, columns: predicted class):")
     table(["", *names], [[name, *map(str, row)] for name, row in zip(names, measures["confusion"], strict=True)])
 
 
@@ -50,7 +50,7 @@ def _show_values(part: str, measures: Mapping[str, Any], task: Sequences) -> Non
     forecast = task.known_kind == "forecast"
     counted = "forecasts" if forecast else "steps" if task.known_kind == "step-values" else "cases"
     guess, rest = measures["guess"], f"skill {measures['skill']:.4f}" if forecast else f"R^2 {measures['r2']:.4f}"
-    named = "if every value stayed as it is" if forecast else "if it were always the training mean"
+    named = "naive forecast: the last value" if forecast else "always the training mean"
     print(
         f"{part}: {measures['count']:,} {counted}, RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, {rest} "
         f"({named}: RMSE {guess['rmse']:.5g}, MAE {guess['mae']:.5g})"

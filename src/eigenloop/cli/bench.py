@@ -10,16 +10,18 @@ from eigenloop.errors import ConfigError
 
 
 def bench(
-    rounds: Annotated[int, typer.Option(min=1, help="How often each contender runs; medians are shown.")] = 5,
-    only: Annotated[list[int] | None, typer.Option(help="A row to measure, counted from 1; may be repeated.")] = None,
-    busy: Annotated[bool, typer.Option("--busy", help="Measure again while another process uses every core.")] = False,
+    rounds: Annotated[int, typer.Option(min=1, help="Repetitions of each measurement; medians are shown.")] = 5,
+    only: Annotated[list[int] | None, typer.Option(help="Row to measure, counted from 1. May be repeated.")] = None,
+    busy: Annotated[
+        bool, typer.Option("--busy", help="Measure a second time while another process uses every core.")
+    ] = False,
     inference: Annotated[
         bool,
-        typer.Option("--inference", help="Time whole sequences without gradient, beside torch.nn and onnxruntime."),
+        typer.Option("--inference", help="Time inference on whole sequences against torch.nn and onnxruntime."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a row.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per row.")] = False,
 ) -> None:
-    """Time a training step beside torch.nn, an eager loop and the arithmetic alone.
+    """Time a training step against torch.nn, an eager loop and the bare arithmetic.
 
     eigenloop bench --rounds 9
     """

@@ -1,4 +1,4 @@
-"""``eigenloop compare``: models beside each other on a file of one's own."""
+"""``eigenloop compare``: models beside each other on your own data."""
 
 from __future__ import annotations
 
@@ -23,48 +23,56 @@ if TYPE_CHECKING:
 
 def compare(
     data: Annotated[Path, typer.Argument(help="A file (.npz, .npy, .csv, .parquet, .ts) or a folder.")],
-    models: Annotated[str, typer.Option(help="Models with commas between them (eigenloop list models).")] = (
+    models: Annotated[str, typer.Option(help="Models, separated by commas (eigenloop list models).")] = (
         "ncgru,scornn,lstm,gru"
     ),
-    bits: Annotated[str, typer.Option(help="Widths of the weights with commas between them: float, 8, 4, ...")] = (
-        "float"
-    ),
-    folds: Annotated[int | None, typer.Option(min=2, help="Cross-validation; groups stay whole.")] = None,
-    seeds: Annotated[
-        int | None, typer.Option(min=1, help="Starts of each; 1 with folds, 3 without, if left out.")
+    bits: Annotated[str, typer.Option(help="Bits of the weights, separated by commas: float, 8, 4, ...")] = ("float"),
+    folds: Annotated[
+        int | None, typer.Option(min=2, help="Number of folds of a cross-validation; groups stay whole.")
     ] = None,
-    hidden_size: Annotated[int | None, typer.Option(min=1, help="Units of all.")] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Number of seeds for each combination. Default: 1 with folds, 3 without.")
+    ] = None,
+    hidden_size: Annotated[int | None, typer.Option(min=1, help="Hidden units of every model.")] = None,
     max_bytes: Annotated[
-        int | None, typer.Option(min=1, help="As many units as fit into so many bytes, for each model and width.")
+        int | None,
+        typer.Option(min=1, help="Choose the largest hidden size that fits this many bytes, for each model and width."),
     ] = None,
     parameters: Annotated[
-        int | None, typer.Option(min=1, help="As many units as so many trained parameters allow, for each model.")
+        int | None,
+        typer.Option(min=1, help="Choose the largest hidden size with at most this many parameters, for each model."),
     ] = None,
     match_parameters: Annotated[
-        bool, typer.Option("--match-parameters", help="The same, with as many parameters as the first model has.")
+        bool, typer.Option("--match-parameters", help="Give every model about as many parameters as the first.")
     ] = False,
-    test: Annotated[Path | None, typer.Option(help="A file whose cases are the test part.")] = None,
+    test: Annotated[Path | None, typer.Option(help="File with the test cases.")] = None,
     kind: Annotated[str | None, typer.Option(help="class, values, step-class, step-values or forecast.")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="Column of labels; several are several values.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column of persons or the like, never in two parts.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Updates at most.")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
-    seed: Annotated[int | None, typer.Option(help="The first of the seeds.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Column of labels. Repeat it for several target values.")
+    ] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column of persons, devices, ...; a group is never in two splits.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Maximum number of updates.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the data, in place of --steps.")] = None,
+    seed: Annotated[int | None, typer.Option(help="First seed.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=0, help="Trainings at once; as many as cores if left out. 0: in this process.")
+        int | None, typer.Option(min=0, help="Trainings at a time. Default: number of cores. 0: run in this process.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the comparison; compare/FILE if left out.")] = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file of settings; options win over it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the comparison. Default: compare/FILE.")] = None,
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file of settings; options on the command line override it.")
+    ] = None,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be repeated.")
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting. May be repeated.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Fit several models to the same parts of a file; say which is best, how sure that is, and how large each is.
+    """Compare models on the same splits of a file: score with deviation, size and time.
 
-    Every combination is an ordinary run in a folder of its own. The same command goes on after an interruption and
-    skips what is done. With --folds the score is that of the part that was held out of the training; without, the
-    validation part decides, and the test part, by which nothing is chosen, is shown beside it.
+    Every combination is an ordinary run in its own folder. After an interruption the same command resumes and skips
+    what is done. With --folds the models are ranked by their score on the held-out fold; without, by the validation
+    split. The test split is shown beside it and decides nothing.
 
     Examples:
         eigenloop compare watch.npz --models scornn,ncgru,lstm --bits float,8,4 --folds 5
@@ -114,7 +122,7 @@ def compare(
     try:
         good = trials.run(everything, folder, watcher, jobs=(os.cpu_count() or 1) if jobs is None else jobs)
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on", file=sys.stderr)
+        print("interrupted; run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
     finally:
         table = trials.tabulated(plan, folder)
@@ -133,7 +141,7 @@ def compare(
 def _listed(option: str, text: str) -> list[str]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise ConfigError(f"{option} names nothing: write names with commas between them")
+        raise ConfigError(f"{option} names nothing: write names separated by commas")
     return names
 
 
@@ -189,11 +197,11 @@ class _Watcher:
 
     def held(self, trial: Trial) -> None:
         """Say what is waited for."""
-        print(f"{trial.name}: another process trains it now and is waited for", flush=True)
+        print(f"{trial.name}: another process is training it; waiting", flush=True)
 
     def started(self, trial: Trial, resumed: bool) -> None:
         """Say what begins."""
-        print(f"{trial.name}: {'goes on' if resumed else 'begins'}", flush=True)
+        print(f"{trial.name}: {'resumes' if resumed else 'starts'}", flush=True)
 
     def waiting(self, running: Mapping[str, Path]) -> None:
         """Say nothing."""

@@ -210,13 +210,13 @@ def _opening(beginning: Beginning) -> list[str]:
     baseline = ", ".join(f"{name} {brief(value)}" for name, value in beginning.baseline.items())
     lines = [
         f"{beginning.title}: {beginning.parameters:,} parameters, {beginning.steps:,} steps, in {beginning.folder}",
-        f"baseline, what guessing reaches: {baseline}",
+        f"baseline (best constant prediction): {baseline}",
     ]
     if beginning.recurrent_lr is not None:
         rates = f"--lr {beginning.lr:g}, and for the recurrent matrix --recurrent-lr {beginning.recurrent_lr:g}"
-        lines.append(f"learning rates: {rates}; each is set by itself")
+        lines.append(f"learning rates: {rates} (set separately)")
     if beginning.done:
-        lines.append(f"going on from step {beginning.done:,}")
+        lines.append(f"resuming from step {beginning.done:,}")
     return lines
 
 
@@ -230,7 +230,7 @@ def _closing(summary: Mapping[str, Any], folder: str) -> list[str]:
     if summary["status"] == "stopped":
         lines.append(f"continue with: eigenloop train --out {shlex.quote(folder)} --resume")
     elif summary["task"] == "sequences":
-        lines.append(f"measure it with: eigenloop eval {shlex.quote(folder)} --split test")
-        lines.append(f"let it answer with: eigenloop predict {shlex.quote(folder)} FILE --out predictions.csv")
-    lines.append(f"look at it with: eigenloop report {shlex.quote(folder)}")
+        lines.append(f"evaluate it with: eigenloop eval {shlex.quote(folder)} --split test")
+        lines.append(f"predict with: eigenloop predict {shlex.quote(folder)} FILE --out predictions.csv")
+    lines.append(f"see it with: eigenloop report {shlex.quote(folder)}")
     return lines

@@ -20,21 +20,23 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: Annotated[Path, typer.Argument(help="Folder of a run.")],
-    split: Annotated[str | None, typer.Option(help="valid or test; all there are if left out.")] = None,
+    split: Annotated[str | None, typer.Option(help="valid or test. Default: both, where they exist.")] = None,
     checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
-    batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences at once.")] = None,
-    data: Annotated[Path | None, typer.Option(help="File of own sequences, if it has moved.")] = None,
+    batch_size: Annotated[int | None, typer.Option(min=1, help="Sequences per batch.")] = None,
+    data: Annotated[Path | None, typer.Option(help="File with your data, if it has moved.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ... Default: as in training.")] = None,
     bits: Annotated[str | None, typer.Option(help="Quantize the trained network first: 2 to 16, or float.")] = None,
     around_identity: Annotated[
         bool, typer.Option("--around-identity", help="With --bits: the recurrent matrix becomes I + q(W - I).")
     ] = False,
-    readout_bits: Annotated[int | None, typer.Option(min=2, max=16, help="With --bits: the read-out's width.")] = None,
-    speech: Annotated[bool, typer.Option("--speech", help="Of timit: resynthesise and measure the sound too.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    readout_bits: Annotated[int | None, typer.Option(min=2, max=16, help="With --bits: bits of the read-out.")] = None,
+    speech: Annotated[
+        bool, typer.Option("--speech", help="Task timit: also resynthesise the sound and measure its quality.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Measure the network of a run again.
+    """Evaluate the network of a run.
 
     Examples:
         eigenloop eval runs/pmnist --split test
@@ -56,11 +58,11 @@ def evaluate(
         raise ConfigError("--around-identity and --readout-bits go with --bits: give the width of U and W too")
     task = config.task
     if split is not None and split not in task.splits:
-        raise ConfigError(f"{task.name} has no part {split!r}: choose {' or '.join(task.splits)}")
+        raise ConfigError(f"{task.name} has no split {split!r}: choose {' or '.join(task.splits)}")
     if speech and not isinstance(task, TIMIT):
         raise ConfigError(f"--speech is for timit, and this is a run of {task.name}: leave it out")
     for sentence in task.changed_files():
-        print(f"{sentence}: these measures are of the new content", file=sys.stderr)
+        print(f"{sentence}: the numbers are those of the changed file", file=sys.stderr)
     size = batch_size or config.training.eval_batch_size or config.training.batch_size
     result: dict[str, Any] = {"run": str(run), "step": step, "baseline": task.baseline()}
     if (ratio := smallest_ratio(net)) is not None:

@@ -1,4 +1,4 @@
-"""``eigenloop fit``: ``train`` with a file of one's own."""
+"""``eigenloop fit``: ``train`` with your own data."""
 
 from __future__ import annotations
 
@@ -15,60 +15,73 @@ def fit(
     data: Annotated[
         Path | None, typer.Argument(help="A file (.npz, .npy, .csv, .parquet, .ts) or a folder of .csv or .wav.")
     ] = None,
-    model: Annotated[str | None, typer.Option(help="A model (eigenloop list models); ncgru if left out.")] = None,
+    model: Annotated[str | None, typer.Option(help="A model (eigenloop list models). Default: ncgru.")] = None,
     bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
-    hidden_size: Annotated[int | None, typer.Option(help="Units.")] = None,
+    hidden_size: Annotated[int | None, typer.Option(help="Number of hidden units.")] = None,
     max_bytes: Annotated[
-        int | None, typer.Option(min=1, help="As many units as fit into so many bytes on a device.")
+        int | None, typer.Option(min=1, help="Choose the largest hidden size that fits this many bytes on a device.")
     ] = None,
-    test: Annotated[Path | None, typer.Option(help="A file whose cases are the test part.")] = None,
+    test: Annotated[Path | None, typer.Option(help="File with the test cases.")] = None,
     kind: Annotated[str | None, typer.Option(help="class, values, step-class, step-values or forecast.")] = None,
-    label: Annotated[list[str] | None, typer.Option(help="Column of labels; several are several values.")] = None,
-    case: Annotated[str | None, typer.Option(help="Column that says which case a row belongs to.")] = None,
+    label: Annotated[
+        list[str] | None, typer.Option(help="Column of labels. Repeat it for several target values.")
+    ] = None,
+    case: Annotated[str | None, typer.Option(help="Column that identifies the case of a row.")] = None,
     time: Annotated[str | None, typer.Option(help="Column of times.")] = None,
-    group: Annotated[str | None, typer.Option(help="Column of persons or the like, never in two parts.")] = None,
-    weight: Annotated[str | None, typer.Option(help="Column that says what a case counts in the loss.")] = None,
-    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; may be repeated.")] = None,
+    group: Annotated[
+        str | None, typer.Option(help="Column of persons, devices, ...; a group is never in two splits.")
+    ] = None,
+    weight: Annotated[str | None, typer.Option(help="Column of sample weights, one per case.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Column to ignore. May be repeated.")] = None,
     layout: Annotated[
         str | None, typer.Option(help="Axes of X in .npz and .npy, such as cases,channels,steps.")
     ] = None,
-    window: Annotated[int | None, typer.Option(help="Cut recordings into windows of so many steps.")] = None,
-    stride: Annotated[int | None, typer.Option(help="From one window to the next; half a window if left out.")] = None,
-    horizon: Annotated[int | None, typer.Option(help="Of a forecast: steps ahead.")] = None,
+    window: Annotated[int | None, typer.Option(help="Cut recordings into windows of this many steps.")] = None,
+    stride: Annotated[
+        int | None, typer.Option(help="Steps from one window to the next. Default: half a window.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(help="Forecast: number of steps ahead.")] = None,
     feedback: Annotated[
-        bool, typer.Option("--feedback", help="Of a forecast: learn one step and feed answers back.")
+        bool, typer.Option("--feedback", help="Forecast: learn one step ahead and feed predictions back.")
     ] = False,
-    missing: Annotated[str | None, typer.Option(help="Missing values: error, previous or mask.")] = None,
-    resample: Annotated[float | None, typer.Option(help="Bring values to this time from step to step.")] = None,
-    balanced: Annotated[bool, typer.Option("--balanced", help="Let every class count alike.")] = False,
-    pool: Annotated[
-        str | None, typer.Option(help="What is read of a sequence: last, mean or max of its states.")
+    missing: Annotated[str | None, typer.Option(help="How to treat missing values: error, previous or mask.")] = None,
+    resample: Annotated[float | None, typer.Option(help="Resample to this time between steps.")] = None,
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="Weight the loss so that every class counts equally.")
+    ] = False,
+    pool: Annotated[str | None, typer.Option(help="State that is read out: last, mean or max over time.")] = None,
+    valid: Annotated[
+        float | None, typer.Option(help="Fraction of cases in the validation split. Default: 0.15.")
     ] = None,
-    valid: Annotated[float | None, typer.Option(help="Share of cases for choosing; 0.15 if left out.")] = None,
-    test_share: Annotated[float | None, typer.Option(help="Share of cases for the test; 0.15 if left out.")] = None,
+    test_share: Annotated[
+        float | None, typer.Option(help="Fraction of cases in the test split. Default: 0.15.")
+    ] = None,
     by: Annotated[
-        str | None, typer.Option(help="How parts are drawn: cases, order (of the file) or time (of every recording).")
+        str | None,
+        typer.Option(help="How to split: cases (at random), order (of the file) or time (within each recording)."),
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Sequences an update sees.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Updates at most.")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
-    patience: Annotated[int | None, typer.Option(help="Stop after so many evaluations without improvement.")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate of all but the recurrent matrix.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Sequences per update.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Maximum number of updates.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the data, in place of --steps.")] = None,
+    patience: Annotated[int | None, typer.Option(help="Stop after this many evaluations without improvement.")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate of everything but the recurrent matrix.")] = None,
     recurrent_lr: Annotated[float | None, typer.Option(help="Learning rate of the recurrent matrix.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the start and the order of the data.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/FILE-MODEL if left out.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    seed: Annotated[int | None, typer.Option(help="Random seed of initial weights and order of the data.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run. Default: runs/FILE-MODEL.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ...")] = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file of settings; options win over it.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be repeated.")
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file of settings; options on the command line override it.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting. May be repeated.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Train a network on sequences of your own.
+    """Train a network on your own sequences.
 
-    The file is read and described first. A part of the cases is held out to choose the best network and to stop in
-    time, another to test it. It is the same as eigenloop train sequences --data FILE.
+    The file is read and described first. A validation split chooses the best network and stops the training early; a
+    test split measures it. This is eigenloop train sequences --data FILE with short options.
 
     Examples:
         eigenloop fit watch.npz --model ncgru --bits 4 --out runs/watch

@@ -1,4 +1,4 @@
-"""``--import MODULE``: modules that register things of one's own, imported before a command starts."""
+"""``--import MODULE``: modules that register your own things, imported before a command starts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenloop.errors import ConfigError, EigenloopError
 
 #: The modules by which a process tells those that it starts, with commas between them.
 VARIABLE = "EIGENLOOP_IMPORT"
-HELP = "A module of your own that registers matrices, tasks, ... ; with any command, may be repeated."
+HELP = "A Python module that registers your own matrices, tasks, ... Works with every command; may be repeated."
 
 
 def without_imports(arguments: Sequence[str]) -> list[str]:

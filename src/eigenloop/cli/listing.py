@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 def show(
-    kind: Annotated[str | None, typer.Argument(help=f"{', '.join(registry.KINDS)}; all names if left out.")] = None,
+    kind: Annotated[str | None, typer.Argument(help=f"{', '.join(registry.KINDS)}. Default: all names.")] = None,
     name: Annotated[str | None, typer.Argument(help="One of them, with its options or rows.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object, options included.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object, with all options.")] = False,
 ) -> None:
-    """List what there is, each with one line; or one thing with its own options.
+    """List models, tasks, matrices, ... with a line each, or one entry with its options.
 
     Examples:
         eigenloop list models

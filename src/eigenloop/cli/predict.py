@@ -12,15 +12,17 @@ from eigenloop.cli.checkpoints import which
 
 
 def predict(
-    run: Annotated[Path, typer.Argument(help="Folder of a run on own sequences.")],
+    run: Annotated[Path, typer.Argument(help="Folder of a run on your own data.")],
     data: Annotated[Path, typer.Argument(help="A file or folder with the same channels; labels are not needed.")],
-    out: Annotated[Path, typer.Option(help="Where the answers go: .csv, .npz or .parquet.")] = Path("predictions.csv"),
+    out: Annotated[Path, typer.Option(help="File for the predictions: .csv, .npz or .parquet.")] = Path(
+        "predictions.csv"
+    ),
     checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
-    batch_size: Annotated[int, typer.Option(min=1, help="Sequences at once.")] = 128,
-    device: Annotated[str | None, typer.Option(help="cpu, cuda, ..., if not as in training.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    batch_size: Annotated[int, typer.Option(min=1, help="Sequences per batch.")] = 128,
+    device: Annotated[str | None, typer.Option(help="cpu, cuda, ... Default: as in training.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Let a trained network answer: a class or values of each case or step, or what follows.
+    """Predict with a trained network: a class or values for each case or step, or the next values.
 
     Examples:
         eigenloop predict runs/watch new.csv --out predictions.csv

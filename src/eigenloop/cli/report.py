@@ -14,18 +14,23 @@ from eigenloop.errors import ConfigError
 def report(
     runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs.")] = None,
     published: Annotated[
-        bool, typer.Option("--published", help="Every published table, ours beside it: RESULTS.md, docs/results.html.")
+        bool,
+        typer.Option(
+            "--published", help="Write every published table with our results beside it: RESULTS.md, docs/results.html."
+        ),
     ] = False,
     results: Annotated[
-        Path | None, typer.Option(help="With --published: what eigenloop reproduce wrote; results if left out.")
+        Path | None, typer.Option(help="With --published: folder that eigenloop reproduce wrote. Default: results.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="The page to write (report.html), or with --published the folder (the current one)."),
+        typer.Option(
+            help="File to write (default: report.html); with --published a folder (default: the current one)."
+        ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Make one page of runs: curves, eigenvalues, defects and a table; or the published tables with our results.
+    """Write one HTML page about runs (curves, eigenvalues, defects, a table), or the published tables with our results.
 
     Examples:
         eigenloop report runs/scornn runs/lstm --out report.html

@@ -17,27 +17,29 @@ if TYPE_CHECKING:
 
 def reproduce(
     name: Annotated[str, typer.Argument(help="An experiment (eigenloop list experiments), or all.")],
-    budget: Annotated[str, typer.Option(help="smoke: seconds; hour: two cores, an hour; full: the paper's.")] = "hour",
-    only: Annotated[str | None, typer.Option(help="Rows, with commas between them.")] = None,
+    budget: Annotated[
+        str, typer.Option(help="smoke: seconds; hour: about an hour on two cores; full: the paper's length.")
+    ] = "hour",
+    only: Annotated[str | None, typer.Option(help="Rows, separated by commas.")] = None,
     jobs: Annotated[
-        int | None, typer.Option(min=0, help="Trainings at once; as many as cores if left out. 0: in this process.")
+        int | None, typer.Option(min=0, help="Trainings at a time. Default: number of cores. 0: run in this process.")
     ] = None,
-    results: Annotated[Path, typer.Option(help="Where results are kept.")] = Path("results"),
-    work: Annotated[Path, typer.Option(help="Where runs and checkpoints are.")] = Path("runs/reproduce"),
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data; EIGENLOOP_DATA if left out.")] = None,
+    results: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results"),
+    work: Annotated[Path, typer.Option(help="Folder of runs and checkpoints.")] = Path("runs/reproduce"),
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data. Default: EIGENLOOP_DATA.")] = None,
     collect: Annotated[
-        bool, typer.Option("--collect", help="Train nothing; write down how far cut runs have come.")
+        bool, typer.Option("--collect", help="Train nothing; record how far interrupted runs have come.")
     ] = False,
     rerun_stale: Annotated[
         bool,
-        typer.Option("--rerun-stale", help="Run again what is done, but with an older version of the arithmetic."),
+        typer.Option("--rerun-stale", help="Repeat finished runs that used an older version of the arithmetic."),
     ] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
-    """Run a published table or figure again, and keep our numbers beside it.
+    """Reproduce a published table or figure and record our numbers beside it.
 
-    What is done is skipped, what was cut goes on. eigenloop report --published shows all of it. Results from before a
-    repair of the arithmetic are stale: they are named, and --rerun-stale replaces them.
+    Finished runs are skipped and interrupted ones resume. eigenloop report --published shows all results. Results made
+    before a correction of the arithmetic are stale: they are listed, and --rerun-stale replaces them.
 
     Examples:
         eigenloop reproduce nnrnn-table6
@@ -54,7 +56,7 @@ def reproduce(
         raise ConfigError(f"--budget is {', '.join(BUDGETS[:-1])} or {BUDGETS[-1]}, got {budget!r}")
     rows = [row.strip() for row in (only or "").split(",") if row.strip()]
     if only is not None and not rows:
-        raise ConfigError("--only names no row: write names with commas between them, or leave it out for all")
+        raise ConfigError("--only names no row: write names separated by commas, or leave it out for all")
     if rows and name == "all":
         raise ConfigError("--only names rows of one experiment: name the experiment instead of all")
     wanted = [experiments.load(each) for each in (experiments.names() if name == "all" else [name])]

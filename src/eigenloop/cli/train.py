@@ -17,43 +17,45 @@ def train(
         str | None, typer.Argument(help="A task (eigenloop list tasks), or a YAML file of settings.")
     ] = None,
     model: Annotated[str | None, typer.Option(help="A model (eigenloop list models).")] = None,
-    hidden_size: Annotated[int | None, typer.Option(help="Units.")] = None,
-    delay: Annotated[int | None, typer.Option(help="Blank steps, of copying.")] = None,
-    length: Annotated[int | None, typer.Option(help="Steps, of adding, denoise and parenthesis.")] = None,
+    hidden_size: Annotated[int | None, typer.Option(help="Number of hidden units.")] = None,
+    delay: Annotated[int | None, typer.Option(help="Copying task: number of blank steps.")] = None,
+    length: Annotated[int | None, typer.Option(help="Adding, denoise and parenthesis: length of a sequence.")] = None,
     bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
     state_bits: Annotated[
-        int | None, typer.Option(help="Width of input, state and gates, rounded at every step: 6 to 16.")
+        int | None, typer.Option(help="Bits of input, state and gates, rounded at every step: 6 to 16.")
     ] = None,
     strategy: Annotated[
-        str | None, typer.Option(help="Of qornn: ste-bjorck, ste-projunn, ptq-projunn or ste-pen.")
+        str | None, typer.Option(help="Model qornn: ste-bjorck, ste-projunn, ptq-projunn or ste-pen.")
     ] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Sequences an update sees.")] = None,
-    steps: Annotated[int | None, typer.Option(help="Updates.")] = None,
-    epochs: Annotated[float | None, typer.Option(help="Passes over the data, instead of steps.")] = None,
-    lr: Annotated[float | None, typer.Option(help="Learning rate of all but the recurrent matrix.")] = None,
+    batch_size: Annotated[int | None, typer.Option(help="Sequences per update.")] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of updates.")] = None,
+    epochs: Annotated[float | None, typer.Option(help="Passes over the data, in place of --steps.")] = None,
+    lr: Annotated[float | None, typer.Option(help="Learning rate of everything but the recurrent matrix.")] = None,
     recurrent_lr: Annotated[
-        float | None, typer.Option(help="Learning rate of the recurrent matrix; --lr leaves it.")
+        float | None, typer.Option(help="Learning rate of the recurrent matrix (--lr does not change it).")
     ] = None,
     optimizer: Annotated[str | None, typer.Option(help="adam, rmsprop, tf-rmsprop, sgd, projunn, ...")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the start, the data and the sampling.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed of initial weights, data and sampling.")] = None,
     until: Annotated[
         float | None, typer.Option(help="Stop when the validation loss is below this fraction of the baseline.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; runs/TASK-MODEL if left out.")] = None,
-    data: Annotated[Path | None, typer.Option(help="File or folder of sequences, of the task sequences.")] = None,
-    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data; EIGENLOOP_DATA if left out.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run. Default: runs/TASK-MODEL.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Task sequences: file or folder with your data.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder with the data. Default: EIGENLOOP_DATA.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Resume the run in --out.")] = False,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ...")] = None,
-    config: Annotated[Path | None, typer.Option(help="A YAML file of settings; options win over it.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; may be repeated.")
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file of settings; options on the command line override it.")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Any other setting. May be repeated.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object per line.")] = False,
 ) -> None:
     """Train a model on a task.
 
-    What is not set is as the model's paper has it on that task, if it says so. All settings stand in config.yaml of the
-    run's folder, and each can be given as --set section.key=value.
+    Settings that you do not give are those of the model's paper for that task, where it states them. All settings are
+    written to config.yaml in the run's folder, and each can be given as --set section.key=value.
 
     Examples:
         eigenloop train copying --model scornn --delay 1000

@@ -26,7 +26,7 @@ def run_training(
     resume: bool,
     json: bool,
 ) -> None:
-    """Put settings together and train, or go on."""
+    """Put settings together and train, or resume."""
     from eigenloop.cli.display import display_for
     from eigenloop.training import make_config
     from eigenloop.training import resume as resume_run
@@ -55,12 +55,12 @@ def run_training(
 
 
 def collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
-    """Put a file and the options together, options last; a run that goes on has its own configuration."""
+    """Put a file and the options together, options last; a resumed run has its own configuration."""
     from eigenloop.training import read_settings
     from eigenloop.training.settings.merging import merged
 
     if resume and out is None:
-        raise ConfigError("--resume goes on with the run in a folder: name the folder with --out")
+        raise ConfigError("--resume continues the run in a folder: name the folder with --out")
     collected: dict[str, Any] = {}
     if config is not None:
         collected = read_settings(config)

@@ -77,7 +77,7 @@ class Watcher:
     def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
         """Say that a result is stale."""
         self._stale += 1
-        what = "it is run again" if again else "run it again with --rerun-stale"
+        what = "running it again" if again else "run it again with --rerun-stale"
         self._say(f"{label}: stale, made with an older version of the arithmetic ({'; '.join(revisions)}): {what}")
 
     def set_aside(self, run: Planned, folder: Path) -> None:
@@ -87,7 +87,7 @@ class Watcher:
     def started(self, run: Planned, resumed: bool) -> None:
         """Say what begins."""
         self._count(known=False)
-        self._say(f"{run.label}: {'goes on' if resumed else 'begins'}")
+        self._say(f"{run.label}: {'resumes' if resumed else 'starts'}")
 
     def waiting(self, running: Mapping[str, Path]) -> None:
         """Show what runs now: always on a terminal, once a minute elsewhere."""

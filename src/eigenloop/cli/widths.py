@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from eigenloop.errors import ConfigError
 
-BITS_HELP = "Width of the quantized weights, 2 to 16, or float."
+BITS_HELP = "Bits of the quantized weights, 2 to 16, or float."
 
 
 def width(text: str) -> int | None:

@@ -50,21 +50,21 @@ def integer(
     Args:
         network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, or an `el.Model` of one; it is left
             as it is.
-        calibration: sequences that the network takes, from the training part: what they reach is the range of the
-            input, of states and of cells. Whole numbers are taken for counts of a sensor, and the integer network then
+        calibration: sequences that the network takes, from the training split: what they reach is the range of the
+            input, of states and of cells. Whole numbers are read as counts of a sensor, and the integer network then
             has the multipliers that turn counts into codes. A network that was trained with as many ``state_bits`` has
             ranges of its own; sequences then show only what saturates, and may be left out.
         lengths: valid steps of each of them, for a padded batch.
         state_bits: width of states and gates, 6 to 16; up to 8 they are int8, above int16. As the network was trained,
             or 12 if left out.
         cell_bits: width of an LSTM's cell, which adds up what the gates let in; as it was trained, or 16.
-        input_bits: width of the input; `state_bits` if left out.
+        input_bits: width of the input; default: `state_bits`.
         readout_bits: width of the read-out's weights, and of an embedding's; that of the network, or 8.
         percentile: of the magnitudes that a range covers; 100 for the largest.
         power_of_two: round every step up to a power of two, which leaves headroom.
         normalise: mean and scale of every channel, where inputs come unnormalised and the network was trained on
             (x - mean) / scale; a network that carries them (`Model.input_scaling`) brings its own.
-        pool: what is read: the ``"last"`` state, the ``"mean"`` or ``"max"`` of all; as the network does if left out.
+        pool: what is read: the ``"last"`` state, the ``"mean"`` or ``"max"`` of all; default: as the network does.
         widen: use int64 for a sum that may not fit into int32; False refuses it.
 
     >>> import eigenloop as el
@@ -88,7 +88,7 @@ def integer(
         power_of_two,
     )
     if calibration is None and not trained:
-        raise ValueError("give calibration=, sequences of the training part from which the ranges of states are read")
+        raise ValueError("give calibration=, sequences of the training split from which the ranges of states are read")
     width = checked_bits(readout_bits if readout_bits is not None else getattr(network, "readout_bits", None) or 8)
     tokens, size = getattr(network, "embedding", None) is not None, cells[0].input_size
     given = None if calibration is None else arranged(calibration, lengths, layer.batch_first, tokens, size)

@@ -78,7 +78,7 @@ def format_for(name: str, bits: int, largest: float, power_of_two: bool = False,
     Args:
         name: of the quantity.
         bits: the width.
-        largest: the magnitude; zero is taken for 1.
+        largest: the magnitude; zero counts as 1.
         power_of_two: round the step up to a power of two.
         positive: whether no code is negative, as after ReLU.
 

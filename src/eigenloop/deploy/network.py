@@ -63,7 +63,7 @@ class IntegerNetwork:
 
         Args:
             X: (T, B, features), or (B, T, features) if the network is ``batch_first``; tokens without features; a
-                single sequence without B. Whole numbers are taken for counts of a sensor, in the units of real values.
+                single sequence without B. Whole numbers are read as counts of a sensor, in the units of real values.
             lengths: valid steps of each sequence, for a padded batch.
         """
         outputs, steps = self._run(X, lengths, None)
@@ -78,7 +78,7 @@ class IntegerNetwork:
 
         Args:
             x: (features,) or (B, features); a token or (B,) tokens.
-            state: that of the step before; that at the start if left out.
+            state: that of the step before; default: that at the start.
         """
         given, tokens = finite(array_of(x)), isinstance(self.inputs, Tokens)
         single, size = given.ndim == (0 if tokens else 1), self.cells[0].source.input_size

@@ -59,7 +59,7 @@ class Table:
 
 
 def table_for(bits: int) -> Table:
-    """Make the table for values of so many bits.
+    """Make the table for values of this many bits.
 
     >>> len(table_for(8).entries), len(table_for(12).entries), table_for(16).range_bits
     (33, 257, 3)

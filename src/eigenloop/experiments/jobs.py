@@ -41,11 +41,11 @@ class Job:
             lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             if lines:
                 return lines[-1].removeprefix("eigenloop: ")
-        return "it ended without a word"
+        return "it ended without a message"
 
 
 def start(folder: Path, settings: str, *, resumed: bool, arguments: Sequence[str] = ()) -> Job:
-    """Begin the training of some settings (the content of ``config.yaml``) in a folder, or go on with the one there."""
+    """Begin the training of some settings (the content of ``config.yaml``) in a folder, or resume the one there."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     file = folder.parent / f"{folder.name}.yaml"
     atomic.write_text(file, settings)

@@ -31,7 +31,7 @@ def load(name: str) -> Experiment:
     try:
         content = yaml_text.load(EXPERIMENTS[name].load().read_text(encoding="utf-8"))
     except (OSError, AttributeError, ValueError, yaml.YAMLError) as error:
-        raise ConfigError(f"experiment {name} is no YAML file that can be read: {error}") from error
+        raise ConfigError(f"experiment {name} is not a readable YAML file: {error}") from error
     return parsed(content, name)
 
 

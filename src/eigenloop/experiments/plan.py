@@ -149,7 +149,7 @@ def _settings(experiment: Experiment, row: Row, budget: BudgetName, seed: int) -
 def config_hash(config: Config) -> str:
     """Return a short hash of all settings that can change the numbers.
 
-    `log_every` does: the lowest training loss is that of a line of metrics, a mean over so many steps.
+    `log_every` does: the lowest training loss is that of a line of metrics, a mean over this many steps.
     """
     content = settings_without({Effect.PLACE}, config.as_dict())
     for section, key, before in _ADDED_LATER:

@@ -28,13 +28,13 @@ class Watcher(Protocol):
         """A run is done already."""
 
     def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
-        """A run is done, but with an older version of the arithmetic; it is run again if that was asked for."""
+        """A run is done, but with an older version of the arithmetic; running it again if that was asked for."""
 
     def set_aside(self, run: Planned, folder: Path) -> None:
         """What stood in a run's folder was made with other settings or older arithmetic, and is now in `folder`."""
 
     def started(self, run: Planned, resumed: bool) -> None:
-        """A training began, or goes on."""
+        """A training started or resumed."""
 
     def waiting(self, running: Mapping[str, Path]) -> None:
         """Some time has passed; the folders of what runs now, by label."""
@@ -65,7 +65,7 @@ def reproduce(
     after another, which spares tiny ones the seconds that starting Python and torch takes.
 
     A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings and arithmetic,
-    training goes on in it, and if with others, it is renamed. A result of an older arithmetic (`eigenloop.numerics`)
+    training resumes in it, and if with others, it is renamed. A result of an older arithmetic (`eigenloop.numerics`)
     counts as done unless `rerun_stale`. Rows that share a training share its folder, one after another: the first
     trains, the others find it done. When a run ends its record goes to `results`. An interruption, be it Ctrl-C or
     SIGTERM, lets every training save itself first. Tasks that make their own data do not look at `data_dir`.
@@ -185,14 +185,14 @@ def _place(run: Planned, work: Path, watcher: Watcher) -> tuple[Path, bool]:
 
 
 def _usable(run: Planned, folder: Path) -> bool:
-    """Whether a folder's run has these settings and this arithmetic, and can go on."""
+    """Whether a folder's run has these settings and this arithmetic, and can resume."""
     return (
         _same_settings(run, folder) and not revised_since(numerics_of_run(folder), run.numerics()) and can_go_on(folder)
     )
 
 
 def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
-    """Begin a training in a process of its own, or go on with one."""
+    """Start or resume a training in its own process."""
     folder, resumed = _place(run, work, watcher)
     arguments = [] if data_dir is None else ["--data-dir", str(data_dir)]
     try:

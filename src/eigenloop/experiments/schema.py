@@ -24,8 +24,8 @@ def known_sections(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
 
 Settings = Annotated[dict[str, dict[str, Any]], AfterValidator(known_sections)]
 
-#: What of a run is compared: the test part with the network that was best on the validation part, the validation part
-#: at its best or at the end, or the loss on training batches, smoothed, at its lowest or at the end.
+#: What of a run is compared: the test split with the network that was best on the validation split, the validation
+#: split at its best or at the end, or the loss on training batches, smoothed, at its lowest or at the end.
 Measure = Literal["test", "best", "final", "lowest-train", "final-train"]
 
 
@@ -78,7 +78,7 @@ class Budget(_Strict):
     settings: Settings = Field(default_factory=dict)
     """Sections of settings that win over the row's."""
     seeds: tuple[int, ...] | None = None
-    """One run for each; of a row the experiment's if left out, and there seed 0."""
+    """One run for each; default: of a row the experiment's, and there seed 0."""
 
     @field_validator("seeds")
     @classmethod
@@ -92,7 +92,7 @@ class Row(_Strict):
     """A line of a table, or a curve of a figure."""
 
     label: str
-    """How the paper calls it."""
+    """The paper's name for it."""
     published: float | None = None
     """Its number, in the unit of `measure`; left out where the paper has a picture only."""
     digits: Annotated[int, Field(ge=1, le=8)] | None = None
@@ -188,18 +188,18 @@ class Experiment(_Strict):
                 raise ValueError(f"row {name} has a value, which is for an analysis")
             for other in (other for claim in row.claim for other in claim.rows):
                 if other not in self.rows or other == name:
-                    raise ValueError(f"row {name} is compared with {other!r}, which is no other row")
+                    raise ValueError(f"row {name} is compared with {other!r}, which is not another row")
             if row.trained_as is not None:
                 self._can_be_measured_again(name, row, row.trained_as)
             if row.published is None and row.said is None:
-                raise ValueError(f"row {name} has neither a published number nor what is said of it")
+                raise ValueError(f"row {name} has neither a published number nor a published statement")
         if self.analysis is None and (missing := [b for b in BUDGETS if b not in self.budgets]):
             raise ValueError(f"budgets {', '.join(missing)} are missing")
         return self
 
     def _can_be_measured_again(self, name: str, row: Row, trained: str) -> None:
         if self.analysis is not None or trained not in self.rows or self.rows[trained].trained_as is not None:
-            raise ValueError(f"row {name} is trained as {trained!r}, which is no row with a training of its own")
+            raise ValueError(f"row {name} is trained as {trained!r}, which is not a row with its own training")
         if (row.measure or self.measure) != "test":
             raise ValueError(f"row {name} is trained as {trained} and measured again: its measure can only be test")
 

@@ -59,7 +59,7 @@ class RecurrentLayer(TorchDict):
                 sequence, or a PackedSequence.
             hx: initial state (layers * directions, B, n), without B for a single sequence; a list with one
                 (directions, B, n_l) tensor a layer where `hidden_size` is a tuple. An LSTM takes a pair of these,
-                (h, c). Zeros, or the trained initial state, if left out.
+                (h, c). Default: zeros, or the trained initial state.
             lengths: valid steps of each sequence, (B,), for a padded batch. As a PackedSequence would, the
                 state stops there, the reverse direction starts there, and the output is zero beyond.
 

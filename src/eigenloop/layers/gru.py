@@ -41,10 +41,10 @@ class GRU(GatedLayer):
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
         locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
-        bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
+        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with a step of its own; a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
-        state_bits: round input, state, gates and candidate to so many bits at every step, 6 to 16; a
+        state_bits: round input, state, gates and candidate to this many bits at every step, 6 to 16; a
             `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 

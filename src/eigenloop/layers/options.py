@@ -62,7 +62,7 @@ def registered(setting: str, name: str, things: registry.Loaded[T]) -> T:
 
 
 def check_dropout(dropout: float, num_layers: int) -> float:
-    """Refuse what is no probability; warn where there is no second layer to act on."""
+    """Refuse what is not a probability; warn where there is no second layer to act on."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
         raise ValueError(f"dropout is a probability between 0 and 1, got {dropout!r}")
     if dropout > 0 and num_layers == 1:

@@ -24,7 +24,7 @@ class RNN(RecurrentLayer):
         input_size: features of x.
         hidden_size: n, or a tuple with one entry a layer.
         num_layers: layers; the tuple's length if `hidden_size` is one.
-        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"``, ``"identity"``, or one of your own.
+        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"``, ``"identity"``, or your own.
         bias: with modrelu one ``bias_l0``, modReLU's threshold; otherwise torch's ``bias_ih_l0`` and ``bias_hh_l0``.
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
@@ -36,10 +36,10 @@ class RNN(RecurrentLayer):
         negative_slope: slope of leaky_relu below zero.
         train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
         locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
-        bits: quantize every U and every recurrent matrix to so many bits, 2 to 16, each with a step of its own; a
+        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with a step of its own; a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
-        state_bits: round input and state to so many bits at every step, 6 to 16; a `quantization.StateQuantizer` for
+        state_bits: round input and state to this many bits at every step, 6 to 16; a `quantization.StateQuantizer` for
             further options.
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
 

@@ -151,7 +151,7 @@ class Matrix(nn.Module, ABC):
         """Set the parameters so that the matrix builds `W`; refuse, and change nothing, if it cannot.
 
         Raises:
-            TypeError: `W` is no tensor, or complex where the matrix is real.
+            TypeError: `W` is not a tensor, or complex where the matrix is real.
             ValueError: `W` has another shape, holds NaN or inf, or lies outside the set; the sentence says how far.
         """
         name = type(self).__name__

@@ -9,7 +9,7 @@ class NotInSetError(ValueError):
     def __init__(self, name: str, holds: str, measure: str, distance: float, allowed: float, fix: str) -> None:
         super().__init__(
             f"{name} holds {holds}, but the given matrix has {measure} = {distance:.3g} "
-            f"(at most {allowed:.0e} is taken for rounding): {fix}"
+            f"(at most {allowed:.0e} counts as rounding): {fix}"
         )
         self.distance = distance
 

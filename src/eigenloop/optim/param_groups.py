@@ -24,8 +24,8 @@ def param_groups(
     Args:
         module: the network, or any part of it.
         lr: learning rate.
-        recurrent_lr: learning rate of the recurrent matrices; lr / 10 if left out, the papers' rule of thumb.
-        weight_decay: for the ``"other"`` group; the optimizer's own default if left out.
+        recurrent_lr: learning rate of the recurrent matrices; default: lr / 10, the papers' rule of thumb.
+        weight_decay: for the ``"other"`` group; default: the optimizer's own default.
 
     >>> import torch, eigenloop as el
     >>> net = el.Model(el.build("scornn", 10, 64), output_size=9)

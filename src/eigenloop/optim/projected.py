@@ -12,7 +12,7 @@ from torch.optim.optimizer import ParamsT
 from eigenloop.matrices import nearest_orthogonal, orthogonality_defect
 from eigenloop.optim.stepwise import StepwiseOptimizer, real_view
 
-#: A matrix is projected back when max|W'W - I| passes this. It is looked at every so many steps, and after each step so
+#: A matrix is projected back when max|W'W - I| passes this. It is checked at intervals, and after each step so
 #: long that the rounding of W before it is amplified.
 _ALLOWED, _LOOK_EVERY, _LONG = 1e-6, 20, 0.1
 

@@ -12,7 +12,7 @@ from torch.optim.optimizer import Optimizer
 
 
 class OutdatedStateError(ValueError):
-    """A saved state of an optimizer is not what its present version goes on from."""
+    """A saved state of an optimizer is not what its present version resumes from."""
 
 
 class StepwiseOptimizer(Optimizer):

@@ -48,7 +48,7 @@ def environment(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Values that are not finite must have become None by now: NaN is no JSON.
+    # Values that are not finite must have become None by now: NaN is not JSON.
     made.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return made
 

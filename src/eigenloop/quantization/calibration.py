@@ -33,7 +33,7 @@ def calibrate_(
         network: a layer or Model with `state_bits`, changed in place and returned.
         X: what the network is called with.
         lengths: valid steps of each sequence, as the network takes them.
-        state_bits: round the states in this way from now on; as the network does if left out.
+        state_bits: round the states in this way from now on; default: as the network does.
         share: of the numbers that shall lie inside the range; below 1 leaves a few large ones to be cut off.
 
     >>> import eigenloop as el

@@ -19,13 +19,13 @@ def quantize_(
 ) -> M:
     """Quantize every U and every recurrent matrix of a trained network from now on; None goes back to floating point.
 
-    The weights themselves stay as they are, so that other widths can be tried and training can go on through it.
+    The weights themselves stay as they are, so that other widths can be tried and training can continue through it.
 
     Args:
         network: changed in place and returned.
         bits: the width, 2 to 16, or a `Quantizer` with further options.
         around_identity: the recurrent matrix becomes I + q(W - I).
-        readout_bits: the width of the read-out of an `eigenloop.Model`; in floating point if left out, as in QORNN.
+        readout_bits: the width of the read-out of an `eigenloop.Model`; default: in floating point, as in QORNN.
 
     >>> import eigenloop as el
     >>> net = quantize_(el.Model(el.RNN(3, 8), 2), bits=4)

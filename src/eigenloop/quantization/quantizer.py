@@ -30,7 +30,7 @@ def codes(W: Tensor, bits: int, per_row: bool = False) -> tuple[Tensor, Tensor]:
     half = 2 ** (checked_bits(bits) - 1)
     largest = W.detach().abs()
     alpha = largest.amax(-1, keepdim=True) if per_row else largest.max() if W.numel() else W.new_zeros(())
-    # Zeros are zeros at any step, and what has no step of its own in this precision is taken for zeros.
+    # Zeros are zeros at any step, and what has no step of its own in this precision counts as zero.
     step = torch.where(alpha / half < torch.finfo(W.dtype).tiny, torch.ones_like(alpha), alpha) / half
     return (W.detach() / step).round().clamp(-half, half - 1), step
 

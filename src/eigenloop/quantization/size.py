@@ -119,7 +119,7 @@ def size_report(
     Args:
         network: an `eigenloop` layer or Model, any module of torch (all in float32), or an integer network, all of
             whose widths are decided.
-        bits: count as if U and W had this width; as the network is quantized if left out.
+        bits: count as if U and W had this width; default: as the network is quantized.
         readout_bits: the same for the read-out.
 
     >>> import eigenloop as el

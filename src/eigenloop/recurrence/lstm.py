@@ -102,9 +102,7 @@ def _checked(cell: str, bias: Tensor | None) -> str:
 def check_cell(cell: str) -> None:
     """Refuse the one activation that needs a further number."""
     if cell == "leaky_relu":
-        raise ValueError(
-            "cell='leaky_relu' has no slope in an LSTM: use cell='relu', or register a leaky ReLU of your own"
-        )
+        raise ValueError("cell='leaky_relu' has no slope in an LSTM: use cell='relu', or register your own leaky ReLU")
 
 
 @torch.library.custom_op("eigenloop::lstm", mutates_args=())

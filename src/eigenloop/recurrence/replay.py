@@ -28,7 +28,7 @@ class Replay:
         self._threads = torch.get_num_threads()
 
     def __call__(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-        """Return the output and what the cell carries in the end; None where this is no repetition."""
+        """Return the output and what the cell carries in the end; None where this is not a repetition."""
         if not (
             x.shape == self._shape
             and x.stride() == self._strides

@@ -141,7 +141,7 @@ TASKS = (
         "sequences",
         "Own sequences",
         "Sequences",
-        "Learn from sequences of one's own, read from a file or folder.",
+        "Learn from your own sequences, read from a file or folder.",
         "data",
     ),
 )

@@ -67,12 +67,12 @@ class Kind(Mapping[str, Entry]):
     def register(
         self, name: str, target: Any, *, title: str = "", line: str = "", page: str = "", options: Iterable[str] = ()
     ) -> None:
-        """Make a thing of one's own known; a module does this when it is imported (``--import`` on the command line).
+        """Register your own entry; a module does this when it is imported (``--import`` on the command line).
 
         Args:
             name: how it is asked for; one that is not taken.
             target: the thing, or where it is: ``module:attribute``.
-            title: how it is written for people; the name if left out.
+            title: how it is written for people; default: the name.
             line: what it is, in one line.
             page: where it is described.
             options: of an optimizer, those that a configuration may set.
@@ -103,7 +103,7 @@ class Kind(Mapping[str, Entry]):
         else:
             problem = str(unknown_name(self.word, name, self, f"The {self.name} are {listed}"))
         return ConfigError(
-            f"{problem}; for one of your own",
+            f"{problem}; for your own",
             "import the module that registers it",
             flags="name the module that registers it with --import",
         )
@@ -114,7 +114,7 @@ class Loaded(Mapping[str, T], Generic[T]):
 
     Args:
         kind: which.
-        made: turns an entry into what is looked up; imports it if left out.
+        made: turns an entry into what is looked up; default: imports it.
     """
 
     def __init__(self, kind: Kind, made: Callable[[Entry], T] = Entry.load) -> None:
@@ -135,7 +135,7 @@ class Loaded(Mapping[str, T], Generic[T]):
         return name in self.kind
 
     def working(self) -> Iterator[tuple[str, T]]:
-        """Yield all that can be imported; a broken package is no obstacle to those who do not ask for it."""
+        """Yield all that can be imported; a broken package does not stop those who do not ask for it."""
         for name in self:
             try:
                 yield name, self[name]

@@ -57,7 +57,7 @@ class OwnData:
 
 
 def own_data(run: Run, name: str) -> OwnData | None:
-    """Let the best network of a run on own data answer the test part; None for runs of other tasks."""
+    """Let the best network of a run on own data answer the test split; None for runs of other tasks."""
     if run.section("task").get("name") != "sequences":
         return None
     # Only here: a page of other runs does not wait for torch.
@@ -75,11 +75,13 @@ def own_data(run: Run, name: str) -> OwnData | None:
             f", {size.float_bytes:,} in float32" if size.bytes != size.float_bytes else ""
         )
         if not task.splits:
-            return OwnData(name, tuple(read), words, problem="No part was held out, so nothing is measured.")
+            return OwnData(
+                name, tuple(read), words, problem="There is no validation or test split, so nothing is measured."
+            )
         part = task.splits[-1]
         answers = outcome(net, task, part)
     except EigenloopError as error:
-        return OwnData(name, problem=f"The network could not be asked: {error}")
+        return OwnData(name, problem=f"The network could not be evaluated: {error}")
     measures = answers.measures()
     title, cards = _cards(answers, task)
     table = None
@@ -95,7 +97,7 @@ def _measured(measures: dict[str, Any]) -> str:
             f"{measures['f1']:.4f}, of {measures['count']:,}; the most frequent class: "
             f"{measures['guess']['accuracy']:.4f}."
         )
-    guess = "if every value stayed as it is" if "skill" in measures else "if it were always the training mean"
+    guess = "naive forecast: the last value" if "skill" in measures else "always the training mean"
     return (
         f"RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, of {measures['count']:,}; {guess}: RMSE "
         f"{measures['guess']['rmse']:.5g}."
@@ -125,7 +127,7 @@ def _hardest(answers: Outcome, task: Sequences) -> tuple[str, list[Card]]:
         rows = rows[np.argsort(-answers.predicted[rows].max(1), kind="stable")][:_CASES]
         chosen = answers.case[rows]
         captions = [
-            f"{_case(answers, answers.case[row])}: {answers.names[answers.truth[row]]}, taken for "
+            f"{_case(answers, answers.case[row])}: {answers.names[answers.truth[row]]}, predicted as "
             f"{answers.names[answers.classes[row]]} ({answers.predicted[row].max():.2f})"
             for row in rows
         ]

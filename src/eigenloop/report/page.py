@@ -54,7 +54,7 @@ def write(runs: Sequence[Path], out: Path) -> Path:
     """Write the report of training runs to one HTML file, at once or not at all.
 
     Raises:
-        RunError: a folder is missing, is no run folder or holds a damaged file, or `out` is a folder.
+        RunError: a folder is missing, is not a run folder or holds a damaged file, or `out` is a folder.
     """
     out = Path(out)
     if out.is_dir():

@@ -22,7 +22,7 @@ FRACTIONS = (
     *("an eleventh", "a twelfth", "a thirteenth", "a fourteenth", "a fifteenth", "a sixteenth", "a seventeenth"),
     *("an eighteenth", "a nineteenth", "a twentieth"),
 )
-#: What is said of several runs at once.
+#: The verdict on several runs together.
 OUTCOMES = {
     "solved": ("solved it", "solved it"),
     "better": ("beat the baseline", "beat the baseline"),
@@ -37,7 +37,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Score:
-    """The number that a run is judged by, and where it comes from; training alone is no evaluation."""
+    """The number that a run is judged by, and where it comes from; training alone is not an evaluation."""
 
     value: float
     source: str
@@ -50,7 +50,7 @@ class Verdict:
 
     Attributes:
         outcome: a key of OUTCOMES.
-        sentence: what is said of the run, to follow its name.
+        sentence: the verdict on the run, to follow its name.
         caption: what the score is.
     """
 
@@ -139,14 +139,14 @@ def compare(
         return "worse", "did not reach the baseline", plain
     lead = "solved it" if solved or beaten else "beat the baseline"
     if ratio is not None and ratio > 1:
-        plain = f"{metric} {quantity(value)}, {share(ratio)} the {quantity(baseline)} that guessing reaches"
+        plain = f"{metric} {quantity(value)}, {share(ratio)} the baseline of {quantity(baseline)}"
     return "solved" if solved or beaten else "better", lead, plain
 
 
 def _plain(metric: str, value: float, baseline: float | None) -> str:
     if baseline is None:
         return f"{metric} {quantity(value)}, with no baseline to compare it to"
-    return f"{metric} {quantity(value)}, where guessing reaches {quantity(baseline)}"
+    return f"{metric} {quantity(value)}, baseline {quantity(baseline)}"
 
 
 def share(ratio: float) -> str:

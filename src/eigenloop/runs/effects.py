@@ -23,7 +23,7 @@ class Effect(Enum):
     PLACE = "where it runs and is saved, and how much time it may take there"
 
 
-#: All settings that are no NUMBERS, by section and key.
+#: All settings that are not NUMBERS, by section and key.
 _EFFECTS = {
     "task.train_size": Effect.SAMPLE,
     "task.shuffle": Effect.SAMPLE,

@@ -139,12 +139,13 @@ class RunFolder:
         return int(os.fstat(self._metrics.fileno()).st_size)
 
     def set_back(self, metrics_size: int) -> None:
-        """Forget the summary, and the metrics after the first so many bytes; go on writing there."""
+        """Forget the summary, and the metrics after the first bytes, up to a size; go on writing there."""
         path = self.path / METRICS
         path.touch()
         if path.stat().st_size < metrics_size:
             raise RunError(
-                f"{path} is shorter than it was at the checkpoint ({metrics_size} bytes)", "restore it, or start anew"
+                f"{path} is shorter than it was at the checkpoint ({metrics_size} bytes)",
+                "restore it, or start a new run",
             )
         os.truncate(path, metrics_size)
         (self.path / SUMMARY).unlink(missing_ok=True)

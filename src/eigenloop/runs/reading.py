@@ -41,7 +41,7 @@ def read_config(folder: Path) -> Sections:
 
 
 def read_metrics(folder: Path) -> list[MetricLine]:
-    """Read what was measured, in the order of the file; no file is no lines."""
+    """Read what was measured, in the order of the file; no file means no lines."""
     path = folder / METRICS
     rows = [row for row in enumerate((_content(path) or b"").split(b"\n"), 1) if row[1].strip()]
     lines = []

@@ -68,7 +68,7 @@ class MetricLine(Content):
     def of(cls, record: object) -> MetricLine:
         """Check a line as it is written: flat, with what was measured beside where."""
         if not isinstance(record, Mapping):
-            raise ValueError(f"a {type(record).__name__} is no object with kind and step")
+            raise ValueError(f"a {type(record).__name__} is not an object with kind and step")
         places = {name: record[name] for name in ("kind", "step", "epoch", "seconds") if name in record}
         return cls(**places, values={name: value for name, value in record.items() if name not in places})
 
@@ -79,7 +79,7 @@ class Summary(Content):
     Attributes:
         status: finished, solved, stopped or diverged.
         metric: the name of what the run is judged by.
-        baseline: what guessing reaches, for each metric that has such a number.
+        baseline: the score of the best constant prediction, for each metric that has such a number.
         best: the best validation, with its step; None where there was none.
         final: the last evaluation of every part.
         test: measured once, at the end.

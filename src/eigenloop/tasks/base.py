@@ -1,4 +1,4 @@
-"""What every task is: batches that are functions of their position, a loss, measures, and what guessing reaches."""
+"""What every task is: batches that are functions of their position, a loss, measures, and a baseline."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ class Task(ABC):
         """Return what the best guess without looking at the input reaches, by name of the metric."""
 
     def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return mean and scale of what the network scales (`scales`), learnt from the training part."""
+        """Return mean and scale of what the network scales (`scales`), learnt from the training split."""
         return {}
 
     @property
@@ -181,5 +181,5 @@ class Task(ABC):
         return []
 
     def prepare(self) -> None:
-        """Read whatever the task reads from files, so that what is wrong there is said before anything starts."""
+        """Read whatever the task reads from files, so that what is wrong there is reported before anything starts."""
         self.baseline()

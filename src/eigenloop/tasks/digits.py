@@ -1,4 +1,4 @@
-"""The files of MNIST (LeCun, Cortes, Burges), and which of the training images are held out for choosing."""
+"""The files of MNIST (LeCun, Cortes, Burges), and which of the training images are held out for validation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenloop.tasks import idx
 from eigenloop.tasks.files import Source
 
 PIXELS, CLASSES = idx.SIDE**2, idx.CLASSES
-#: One training image in so many is held out: 10,000 of 60,000.
+#: One training image in this many is held out: 10,000 of 60,000.
 HELD_OUT = 6
 
 

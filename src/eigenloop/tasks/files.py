@@ -129,7 +129,7 @@ def find(folder: Path, below: tuple[str, ...], names: tuple[str, ...]) -> Path |
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            raise DataError(path, f"it cannot be looked at: {error.strerror or error}") from error
+            raise DataError(path, f"it cannot be read: {error.strerror or error}") from error
         return path
     return None
 

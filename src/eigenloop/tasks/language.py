@@ -29,7 +29,7 @@ class LanguageModelling(Task):
         carry: the state goes on from one segment to the next; without it each starts afresh, as in NC-GRU's code.
         varied: segments of random lengths around `bptt`, and learning rates in proportion (AWD-LSTM, NC-GRU).
         eval_streams: streams that valid and test are read in, whatever the batch size, since they change the result.
-        verify: want the published files; a text of one's own, in the same format and under the same names, needs
+        verify: want the published files; your own text, in the same format and under the same names, needs
             ``False``.
         data_dir: the folder with the data, or the one above.
     """

@@ -33,8 +33,8 @@ class PixelMNIST(Task):
     """Name the digit after 784 steps of one pixel, between 0 and 1.
 
     Args:
-        split: ``"50k"`` holds 10,000 training images out for choosing, as nnRNN does; ``"60k"`` trains on all of them,
-            and there is a test part only.
+        split: ``"50k"`` holds 10,000 training images out for validation, as nnRNN does; ``"60k"`` trains on all of
+            them, and there is a test split only.
         shuffle: draw a new order of the training images for every epoch; nnRNN does not.
         verify: want the published files; other images of 28 x 28 in the same format, of which a sixth is held out, need
             ``False``.

@@ -26,7 +26,7 @@ class Synthetic(Task):
     Args:
         train_size: sequences in a fixed training set, seen again every epoch; without it every batch is fresh.
         shuffle: draw a new order of the fixed set for every epoch.
-        valid_size: sequences held out for choosing.
+        valid_size: sequences in the validation split.
         test_size: sequences held out for the result.
     """
 

@@ -74,7 +74,7 @@ class TIMIT(Task):
         _ = self._features
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many batches hold the training part."""
+        """Return how many batches hold the training split."""
         return batches_in(len(self._corpus.parts["train"]), batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:

@@ -41,7 +41,7 @@ def clock(seconds: float) -> str:
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """Choose the unit in which a time axis of so many seconds is read: its size in seconds, and its name.
+    """Choose the unit in which a time axis of this many seconds is read: its size in seconds, and its name.
 
     >>> time_unit(100), time_unit(4 * HOUR)
     ((1.0, 'seconds'), (3600.0, 'hours'))

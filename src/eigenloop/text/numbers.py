@@ -1,4 +1,4 @@
-"""Numbers in plain text: so many digits, a spread with the same decimals, a factor."""
+"""Numbers in plain text: significant digits, a spread with the same decimals, a factor."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def significant(value: float, digits: int) -> float:
-    """Round a number to so many digits that count.
+    """Round a number to this many significant digits.
 
     >>> significant(0.123456, 3), significant(98765.0, 2)
     (0.123, 99000.0)
@@ -15,7 +15,7 @@ def significant(value: float, digits: int) -> float:
 
 
 def brief(value: float, digits: int = 4) -> str:
-    """Write a measured number for the terminal: so many digits at most, without zeros at the end.
+    """Write a measured number for the terminal: at most this many significant digits, without trailing zeros.
 
     >>> brief(0.5), brief(0.00123456), brief(123456.0)
     ('0.5', '0.001235', '1.235e+05')
@@ -24,7 +24,7 @@ def brief(value: float, digits: int = 4) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with so many digits that count.
+    """Write a number with this many significant digits.
 
     >>> number(0.0163), number(1.0224e-5), number(21764.2), number(68.078, 4), number(2.0)
     ('0.0163', '1.02e-5', '21,764', '68.08', '2.00')
@@ -58,7 +58,7 @@ def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
 
 
 def printed(value: float, digits: int | None = None) -> str:
-    """Write a published number with the digits that it has, five at most, or with those that are said to count.
+    """Write a published number with the digits that it has, five at most, or with its significant ones.
 
     >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5), printed(1.4, 3)
     ('1.022e-5', '5.19', '0.16295', '77', '2e-5', '1.40')

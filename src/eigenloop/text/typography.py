@@ -21,7 +21,7 @@ def power(exponent: int) -> str:
 
 
 def quantity(value: float | None, digits: int = 3) -> str:
-    """Write a number with so many digits that count.
+    """Write a number with this many significant digits.
 
     >>> quantity(0.00163), quantity(21764), quantity(0.99996)
     ('0.00163', '21,764', '0.99996')

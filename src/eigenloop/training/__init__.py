@@ -1,4 +1,4 @@
-"""Training: a configuration, one loop, and a folder from which it can go on."""
+"""Training: a configuration, one loop, and a folder from which it can resume."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def run_outcome(
     net, config, _ = load_run(run, which, data=data, device=device)
     task = own_task(config.task, run)
     if split != "train" and split not in task.splits:
-        raise ConfigError(f"{run} has no part {split!r}: choose {' or '.join(('train', *task.splits))}")
+        raise ConfigError(f"{run} has no split {split!r}: choose {' or '.join(('train', *task.splits))}")
     return outcome(net, task, split, batch_size)
 
 
@@ -70,7 +70,7 @@ def own_task(task: object, run: Path | str) -> Sequences:
     if not isinstance(task, Sequences):
         raise ConfigError(
             f"{run} was trained on {getattr(task, 'name', task)}, which draws or downloads its sequences: only a run "
-            "on a file of one's own (task sequences) answers to another file"
+            "on your own data (task sequences) can predict another file"
         )
     return task
 

@@ -1,4 +1,4 @@
-"""Checkpoints: the weights in one safetensors file, and everything else that a run needs to go on beside it."""
+"""Checkpoints: the weights in one safetensors file, and everything else that a run needs to resume beside it."""
 
 from __future__ import annotations
 

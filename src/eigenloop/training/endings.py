@@ -26,7 +26,7 @@ def unwritable(error: OSError, folder: RunFolder) -> RunError:
     saved = checkpoints.last_in(folder.checkpoints)
     kept = "No checkpoint is saved" if saved is None else f"Everything up to step {saved} is saved"
     return RunError(
-        f"{problem}. {kept}", "mend that, then resume the run", flags="mend that, then continue with --resume"
+        f"{problem}. {kept}", "correct that, then resume the run", flags="correct that, then continue with --resume"
     )
 
 
@@ -42,7 +42,7 @@ def out_of_memory(step: int) -> RunError:
 def best_is_lost(damaged: checkpoints.DamagedError, folder: RunFolder) -> RunError:
     """Return the error for a training that is over, but whose best network cannot be read."""
     return RunError(
-        f"the training is over and its last network is saved, but the best one is lost ({damaged}), so the test part "
+        f"the training is over and its last network is saved, but the best one is lost ({damaged}), so the test split "
         "was not measured",
         'measure the last network with load_run(folder, "last") and evaluate',
         flags=f"measure the last network with: eigenloop eval {folder.path} --checkpoint last",

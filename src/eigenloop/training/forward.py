@@ -31,7 +31,7 @@ def run(
         net: the network.
         task: whose batch it is.
         batch: what to run over, on the network's device.
-        state: what the sequences begin with; the network's own initial state if left out.
+        state: what the sequences begin with; default: the network's own initial state.
         parallel: the network as it is to be called, where that is not `net` itself.
     """
     call, inputs = parallel or net, inputs_for(net, task, batch)

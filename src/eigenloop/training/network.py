@@ -68,7 +68,7 @@ def _built(config: Config) -> Model:
 
 
 def take_scalings_(net: Model, task: Task) -> None:
-    """Give a network mean and scale of its inputs and outputs, as the training part has them."""
+    """Give a network mean and scale of its inputs and outputs, as the training split has them."""
     for name, (mean, scale) in task.scalings().items():
         scaling = {"input": net.input_scaling, "output": net.output_scaling}[name]
         assert scaling is not None  # the network was built for this task

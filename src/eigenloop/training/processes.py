@@ -78,7 +78,7 @@ class Processes:
     def refuse_broken(self, batch: Batch, task: str, what: str) -> None:
         """Say so if the data themselves hold NaN or inf in any process's share of a batch."""
         if self.any(not batch.is_finite()):
-            raise DataError(task, f"{what} holds NaN or inf, so the data are at fault", "mend the data, then resume")
+            raise DataError(task, f"{what} holds NaN or inf, so the data are at fault", "correct the data, then resume")
 
     def wait(self) -> None:
         """Wait for the others."""
@@ -86,7 +86,7 @@ class Processes:
             dist.barrier()
 
     def check_equal(self, net: nn.Module, step: int) -> None:
-        """Refuse to go on if the processes' parameters differ in a single bit."""
+        """Stop if the processes' parameters differ in a single bit."""
         if self.count == 1:
             return
         checksum = 0

@@ -17,7 +17,7 @@ class Progress:
         step: updates that are done.
         seconds: time they took, evaluations included, over all sessions.
         started: when the first session began.
-        best: the best evaluation on the part for choosing, with its step.
+        best: the best evaluation on the validation split, with its step.
         misses: evaluations since then.
         window: loss and measures of this process since the last line of metrics.
         norm: of the last gradient.

@@ -28,7 +28,7 @@ class Reporter(Protocol):
     """Something that shows a training: a progress bar, plain lines, JSON, or nothing."""
 
     def begin(self, beginning: Beginning) -> None:
-        """The training starts or goes on."""
+        """The training starts or resumes."""
 
     def step(self, step: int, loss: float) -> None:
         """A step is done."""

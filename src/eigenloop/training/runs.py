@@ -24,7 +24,7 @@ from eigenloop.training.settings.keys import checked_sections, known_keys, refus
 from eigenloop.training.settings.merging import merged
 from eigenloop.training.trainer import Trainer
 
-#: Settings with these effects may change when a run goes on: how long it lasts and how it is watched, not what it
+#: Settings with these effects may change when a run resumes: how long it lasts and how it is watched, not what it
 #: computes.
 _MAY_CHANGE = frozenset({Effect.LENGTH, Effect.LOG, Effect.PLACE})
 #: The files of own sequences may move: their contents are known by hashes.
@@ -76,7 +76,7 @@ def resume(
     config = changed(stored_config(folder.path), changes or {}, _MAY_MOVE + after)
     for sentence in config.task.changed_files():
         raise RunError(
-            f"{sentence}, and a training goes on with the data that it began with: restore the file",
+            f"{sentence}, and a training resumes with the data that it started with: restore the file",
             "or start another run with train",
             flags="or start another run with another --out",
         )
@@ -130,7 +130,7 @@ def changed(config: Config, changes: Mapping[str, Any], besides: Collection[str]
             place, before = f"{section}.{key}", stored[section].get(key)
             if before != value and effect(place) not in _MAY_CHANGE and place not in besides:
                 raise ConfigError(
-                    f"{place} is {before!r} in this run and cannot become {value!r} when it goes on: leave it out, or "
+                    f"{place} is {before!r} in this run and cannot become {value!r} on resuming: leave it out, or "
                     "start another run"
                 )
     return make_config(merged(stored, given), papers=False)

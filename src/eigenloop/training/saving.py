@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a training, and how a training goes on from one."""
+"""What a checkpoint holds of a training, and how a training resumes from one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from eigenloop.training.update import Updater
 
 
 class Saver:
-    """Saves a training whole, and restores it so that it goes on bit for bit.
+    """Saves a training whole, and restores it so that it resumes bit for bit.
 
     Kept are weights and buffers, optimizer, schedule and progress, and of every process its random numbers, the states
     it carries and its sums since the last line of metrics; and the number of threads, by which sums are ordered.
@@ -87,7 +87,7 @@ class Saver:
             return None
         step, kept, problems = newest
         for problem in problems:
-            reporter.notice(f"{problem}. Going on from step {step}, the newest that is whole")
+            reporter.notice(f"{problem}. Resuming from step {step}, the newest that is whole")
         state = kept.state
         if state["processes"] != self.processes.count:
             raise RunError(
@@ -114,15 +114,15 @@ class Saver:
             raise RunError(
                 f"the run in {self.folder.path} was begun when models lstm and gru were torch's own layers, and its "
                 "optimizer's state does not fit theirs now (eigenloop eval and load_run still take its networks)",
-                "start it anew in another folder",
-                flags="start it anew with another --out",
+                "start a new run in another folder",
+                flags="start a new run with another --out",
             )
         rates = [group["initial_lr"] for group in self.optimizer.param_groups]
         try:
             self.net.load_state_dict(kept.weights)
             self.optimizer.load_state_dict(kept.state["optimizer"])
         except OutdatedStateError as error:
-            raise RunError(f"the run in {self.folder.path} cannot go on: {error}, in another folder") from error
+            raise RunError(f"the run in {self.folder.path} cannot be resumed: {error}, in another folder") from error
         except (RuntimeError, ValueError) as error:
             raise RunError(
                 f"{checkpoints.folder_of(self.folder.checkpoints, step)} does not fit the network of "

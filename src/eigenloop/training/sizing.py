@@ -1,4 +1,4 @@
-"""How many units fit into so many bytes, or so many trained parameters."""
+"""How many units fit into a number of bytes or of trained parameters."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def largest_hidden_size(config: Config, max_bytes: int) -> int:
 
 
 def hidden_size_of_parameters(config: Config, most: int) -> int:
-    """Return the largest hidden size with which a network has at most so many trained parameters."""
+    """Return the largest hidden size with which a network has at most this many trained parameters."""
     return _largest(config, most, count_parameters, "has {:,} parameters", ("allow more", "give a larger --parameters"))
 
 

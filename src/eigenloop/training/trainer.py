@@ -68,7 +68,7 @@ class Trainer:
         self.board: TensorBoard | None = None
 
     def _prepared(self) -> int | None:
-        """Read the data and draw what is needed first, so that what does not fit is said now; return steps an epoch."""
+        """Read the data and draw what is needed, so that what does not fit is reported now; return steps an epoch."""
         try:
             self.task.prepare()
             self.task.train_batch(0, self.section.batch_size, self.section.seed)
@@ -89,7 +89,7 @@ class Trainer:
     # ---------------------------------------------------------------- the loop
 
     def run(self, resume: bool = False) -> dict[str, Any]:
-        """Train until there is a reason to stop; return the summary. A run that goes on may have new settings."""
+        """Train until there is a reason to stop; return the summary. A resumed run may have new settings."""
         if self.section.threads is not None:
             torch.set_num_threads(self.section.threads)
         torch.manual_seed(self.section.seed + self.processes.rank)
@@ -126,8 +126,8 @@ class Trainer:
     def _tell_revisions(self) -> None:
         for revision in revised_since(self.progress.numerics, numerics_in(self.net, self.optimizer)):
             self.reporter.notice(
-                f"this run began with an older version of the arithmetic ({revision}). It goes on with today's: for "
-                "numbers that can be made again start another run"
+                f"this run began with an older version of the arithmetic ({revision}). It resumes with today's: "
+                "start a new run for numbers that can be reproduced"
             )
 
     def _start(self) -> None:
@@ -235,7 +235,7 @@ class Trainer:
         return step % (self.section.eval_every or self.per_epoch or _EVAL_EVERY) == 0
 
     def _evaluate(self) -> None:
-        """Measure the part for choosing; where there is none, the test part, by which nothing is chosen."""
+        """Evaluate on the validation split; without one, on the test split, which then chooses nothing."""
         if not self.task.splits:
             self.progress.evaluated = self.progress.step
             return
@@ -256,7 +256,7 @@ class Trainer:
         equal = best is not None and value == best[self.task.metric] and measures["loss"] < best["loss"]
         if improved or equal:
             self.progress.best = {"step": self.progress.step, **measures}
-        if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would go on
+        if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would resume
             self.progress.misses = 0 if improved else self.progress.misses + 1
             self.schedule.observe(improved)
 
@@ -265,11 +265,11 @@ class Trainer:
         return evaluate(self.net, self.task, split, size, self.processes)
 
     def _tested(self) -> dict[str, float] | None:
-        """Measure the test part once: with the best network if there was a part for choosing, else with the last."""
+        """Measure the test split once: with the best network if there was a validation split, else with the last."""
         best, latest = self.progress.best, self.progress.latest
         if "test" not in self.task.splits:
             return None
-        if "test" in latest:  # there was no part for choosing, so it was measured along the way
+        if "test" in latest:  # there was no validation split, so it was measured along the way
             return latest["test"]
         if best is None or best["step"] == self.progress.step:
             return self._measured("test")
@@ -311,7 +311,7 @@ class Trainer:
                 test = self._tested()
             except DamagedError as error:
                 damaged = error
-                reason += f". The test part was not measured, because the best checkpoint is lost: {error}"
+                reason += f". The test split was not measured, because the best checkpoint is lost: {error}"
         summary = self._summary(status, reason, test)
         if self.processes.first:
             self.folder.write_spectra(Spectra(after=spectra(self.net)))

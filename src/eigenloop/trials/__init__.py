@@ -1,4 +1,4 @@
-"""Models beside each other on a file of one's own: every combination of model and width as ordinary runs."""
+"""Models beside each other on your own data: every combination of model and width as ordinary runs."""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ def planned(
         settings: of a fit, by section: ``task.data`` and whatever else shall differ from what `fit` chooses.
         models: their names.
         widths: bits of the weights, None for floating point.
-        folds: cross-validation with so many folds, which leave groups whole.
+        folds: cross-validation with this many folds, which leave groups whole.
         seeds: how many starts, with the seeds ``training.seed``, ``training.seed + 1``, ...
         max_bytes: each combination has as many units as fit.
         parameters: each model has as many units as this many trained parameters allow, the same in every width.
@@ -131,7 +131,7 @@ def planned(
     assert isinstance(task, Sequences)
     if folds is None and "valid" not in task.splits:
         raise ConfigError(
-            "without folds a comparison is decided by the validation part, and there is none", "set folds"
+            "without folds a comparison is decided by the validation split, and there is none", "set folds"
         )
     configs = {model: _on(_config(settings, model, None, None, folds), task) for model in models}
     sizes: dict[str, int] = {}

@@ -32,7 +32,7 @@ class Watcher(Protocol):
         """Another process trains this run now; it is waited for."""
 
     def started(self, trial: Trial, resumed: bool) -> None:
-        """A training began, or goes on."""
+        """A training started or resumed."""
 
     def waiting(self, running: Mapping[str, Path]) -> None:
         """Some time has passed; the folders of what runs now, by name."""
@@ -50,7 +50,7 @@ def run(trials: Sequence[Trial], out: Path, watcher: Watcher, *, jobs: int) -> b
     """Train what is not done yet; return whether everything is done now.
 
     `jobs` trainings run at a time, each in a process of its own with one thread; with 0 they run in this one, one after
-    another. A folder with the same settings and data goes on from its last checkpoint, one with others is renamed. A
+    another. A folder with the same settings and data resumes from its last checkpoint, one with others is renamed. A
     training that outlived a killed comparison is waited for. An interruption lets every training save itself first.
     """
     waiting = []

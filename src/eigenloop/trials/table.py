@@ -40,8 +40,8 @@ class Row:
     """A combination and its runs.
 
     Attributes:
-        score: what decides: of the held-out folds, or of the part for choosing where there are no folds.
-        test: of the test part where there are no folds: shown, and nothing is chosen by it.
+        score: what decides: of the held-out folds, or of the validation split where there are no folds.
+        test: of the test split where there are no folds: shown, and nothing is chosen by it.
         seconds: of a training.
         runs: every run as it stands in ``compare.json``.
     """

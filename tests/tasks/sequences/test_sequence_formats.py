@@ -171,7 +171,7 @@ def test_labels_at_every_step_of_a_table(tmp_path: Path) -> None:
 
 def test_columns_are_given(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("who,x,y,comment,out1,out2\nA,1,2,hm,5,6\nA,3,4,hm,5,6\nB,5,6,,7,8\n")
-    with pytest.raises(DataError, match=r"'hm' in line 2, column comment is no number.*ignore"):
+    with pytest.raises(DataError, match=r"'hm' in line 2, column comment is not a number.*ignore"):
         read(tmp_path / "a.csv", Options(columns=Columns(case="who")))
     columns = Columns(case="who", label=("out1", "out2"), ignore=("comment",))
     data = read(tmp_path / "a.csv", Options(columns=columns))

@@ -28,7 +28,7 @@ GOOD = "case,time,a,b,label\nA,0,1,2,run\nA,1,3,4,run\nB,0,5,6,walk\nB,1,7,8,wal
         ("case,label\nA,x\n", "no column is left for the channels"),
         (GOOD + "C,0,1\n", "line 6 has 3 columns where the first line names 5"),
         (GOOD.replace("B,0", "\n\nB,0") + "C,0,1,2,3,4\n", "line 8 has 6 columns where the first line names 5"),
-        (GOOD.replace("7", "seven"), "'seven' in line 5, column a is no number"),
+        (GOOD.replace("7", "seven"), "'seven' in line 5, column a is not a number"),
         (GOOD.replace("\nB,1,7,8,walk", "\n\nB,1,7,8,run"), "case B .* walk at line 4 and run at line 6"),
         (GOOD.replace("walk", "3"), "mix text and numbers: 'run' at line 2, '3' at line 4"),
         (GOOD.replace("walk", ""), "the label of line 4 is empty"),
@@ -69,9 +69,9 @@ def test_not_text(tmp_path: Path) -> None:
         ("@classLabel true a b\n@data\n", "no case after @data"),
         ("@classLabel true a b\n@data\n1,2:3,4:a\n1,2:b\n", "line 4 has 1 channels where others have 2"),
         ("@classLabel true a b\n@data\n1,2:3,4,5:a\n", r"line 3 have different lengths \(2, 3\)"),
-        ("@classLabel true a b\n@data\n1,x:3,4:a\n", "'x' in line 3, channel 0 is no number"),
+        ("@classLabel true a b\n@data\n1,x:3,4:a\n", "'x' in line 3, channel 0 is not a number"),
         ("@classLabel true a b\n@data\n1,2:3,4:c\n", "label 'c' in line 3 is not one"),
-        ("@targetLabel true\n@data\n1,2:3,4:high\n", "target 'high' in line 3 is no number"),
+        ("@targetLabel true\n@data\n1,2:3,4:high\n", "target 'high' in line 3 is not a number"),
         ("@timeStamps true\n@data\n(1,2):a\n", "timestamps"),
     ],
 )
@@ -241,7 +241,7 @@ def test_what_is_odd_is_noted() -> None:
     data = from_arrays(values, ["a", "a", "a", "b", "c", "c"])
     assert data.notes[-2:] == (
         "the same value everywhere in channel 1",
-        "only one case of class b: it can be learnt or tested, not both",
+        "only one case of class b: it can be in the training or the test split, not in both",
     )
 
 

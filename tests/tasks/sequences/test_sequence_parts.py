@@ -173,5 +173,5 @@ def test_wrong_options(options: dict[str, float], match: str) -> None:
 def test_groups_are_not_cut_in_time() -> None:
     with pytest.raises(ValueError, match="several sides"):
         split(data_of([20] * 4, [0, 1, 0, 1], groups=[0, 1, 2, 3]), by="time")
-    with pytest.raises(DataError, match="too short for a test part"):
+    with pytest.raises(DataError, match="too short for a test split"):
         split(data_of([2]))

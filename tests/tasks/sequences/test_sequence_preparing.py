@@ -187,7 +187,7 @@ def test_kinds_may_be_chosen() -> None:
     for kind, match in (("step-class", "for each case"), ("step-values", "for each case")):
         with pytest.raises(DataError, match=match):
             as_kind(data, kind)  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="no number"):
+    with pytest.raises(DataError, match="not a number"):
         as_kind(from_arrays(X, ["a", "b"] * 20), "values")
     with pytest.raises(DataError, match="has no labels"):
         as_kind(from_arrays(X), "class")

@@ -86,7 +86,7 @@ def test_weights_from_every_kind_of_file(tmp_path: Path) -> None:
     # A case that counts nothing is not trained on: a batch of such cases alone would have no loss.
     trained = [float(w) for step in range(3) for w in arrays.train_batch(step, 8, 0).weights]  # type: ignore[union-attr]
     assert 0.0 not in trained
-    for wrong, sentence in ([-1.0] + [1.0] * 19, "it is 0 or more"), ([0.0] * 20, "nothing would be learnt"):
+    for wrong, sentence in ([-1.0] + [1.0] * 19, "it is 0 or more"), ([0.0] * 20, "nothing would be learned"):
         np.savez(tmp_path / "b.npz", X=X, y=np.arange(20) % 2, weights=wrong)
         with pytest.raises(DataError, match=sentence):
             Sequences(data=tmp_path / "b.npz").prepare()

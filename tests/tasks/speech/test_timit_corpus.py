@@ -69,7 +69,7 @@ def test_the_whole_corpus_comes_before_the_sample(tmp_path: Path, full: Path) ->
 def test_a_missing_sentence_of_the_whole_corpus_is_named(tmp_path: Path) -> None:
     write_full(tmp_path / "timit", upper=False)
     next(tmp_path.rglob("mdab0/sx8.wav")).unlink()
-    message = r"timit: the test part has 24 speakers with 191 sentences .* 24 with 8 each .*\(mdab0 has 7\)"
+    message = r"timit: the test split has 24 speakers with 191 sentences .* 24 with 8 each .*\(mdab0 has 7\)"
     with pytest.raises(DataError, match=message):
         find_corpus(tmp_path)
 
@@ -152,7 +152,7 @@ def test_folders_of_other_data_are_not_the_corpus(tmp_path: Path) -> None:
 def test_a_missing_speaker_of_the_sample_is_said(tmp_path: Path) -> None:
     folder = write_sample(tmp_path / "timit")
     shutil.rmtree(folder / SAMPLE[-1])
-    with pytest.raises(DataError, match=r"timit: the test part has 1 speakers with 8 sentences .* 2 with 8 each"):
+    with pytest.raises(DataError, match=r"timit: the test split has 1 speakers with 8 sentences .* 2 with 8 each"):
         find_corpus(tmp_path)
 
 
@@ -160,7 +160,7 @@ def test_a_file_in_place_of_a_speaker_is_said(tmp_path: Path) -> None:
     folder = write_sample(tmp_path / "timit")
     shutil.rmtree(folder / SAMPLE[0])
     (folder / SAMPLE[0]).write_bytes(b"")
-    with pytest.raises(DataError, match=r"timit: the train part has 11 speakers"):
+    with pytest.raises(DataError, match=r"timit: the train split has 11 speakers"):
         find_corpus(tmp_path)
 
 

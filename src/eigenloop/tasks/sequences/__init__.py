@@ -1,9 +1,9 @@
-"""Sequences of one's own: read from files, described, split into parts and prepared for a network.
+"""Your own sequences: read from files, described, split into parts and prepared for a network.
 
 data = read("watch.npz")                              # or .npy, .csv, .parquet, .ts, a folder of .csv or .wav
 print(describe(data))                                 # what was understood
 parts = split(data, seed=0)                           # a person is never on two sides
-preparation = prepare(data, parts["train"])           # from the training part alone
+preparation = prepare(data, parts["train"])           # from the training split alone
 train = windows(parts["train"], window=128, stride=64)
 first = batch(data, train[:32], preparation, kind_of(data))
 """

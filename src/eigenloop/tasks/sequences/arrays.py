@@ -140,7 +140,7 @@ def _lengths(path: Path, lengths: Any) -> NDArray[np.int64]:
 
 def _fits(path: Path, lengths: NDArray[np.int64], shape: tuple[int, ...]) -> None:
     if len(lengths) != shape[0]:
-        raise DataError(path, f"lengths has {len(lengths)} entries for {shape[0]} cases: give one a case")
+        raise DataError(path, f"lengths has {len(lengths)} entries for {shape[0]} cases: give one per case")
     if len(lengths) and lengths.max() > shape[1]:
         case = int(lengths.argmax())
         raise DataError(

@@ -146,14 +146,14 @@ def _weights(path: Path, weights: Any, cases: int) -> NDArray[np.float64] | None
             path, f"the weight of case number {case} is {case_weights[case]:g}: it is 0 or more, and finite"
         )
     if not case_weights.any():
-        raise DataError(path, "all weights of cases are 0, so nothing would be learnt: give some more")
+        raise DataError(path, "all weights of cases are 0, so nothing would be learned: make some of them larger")
     return case_weights
 
 
 def _listed(path: Path, what: str, given: Any, cases: int) -> list[Any]:
     entries = given.tolist() if isinstance(given, np.ndarray) else list(given)
     if (isinstance(given, np.ndarray) and given.ndim != 1) or len(entries) != cases:
-        raise DataError(path, f"{what} has {len(entries)} entries for {cases} cases: give one a case")
+        raise DataError(path, f"{what} has {len(entries)} entries for {cases} cases: give one per case")
     return entries
 
 
@@ -166,7 +166,9 @@ def _noted(data: SequenceData) -> SequenceData:
     if data.class_names is not None and not data.per_step and data.labels is not None:
         counts = np.bincount(data.labels, minlength=len(data.class_names))
         if alone := [name for name, count in zip(data.class_names, counts, strict=True) if count == 1]:
-            notes.append(f"only one case of class {_some(alone)}: it can be learnt or tested, not both")
+            notes.append(
+                f"only one case of class {_some(alone)}: it can be in the training or the test split, not in both"
+            )
     return dataclasses.replace(data, notes=tuple(notes))
 
 

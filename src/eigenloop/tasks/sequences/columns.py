@@ -22,7 +22,7 @@ USUAL = {
     "group": ("group", "groups", "subject", "subject_id", "person", "user", "participant", "patient", "speaker"),
     "part": ("part", "split"),
 }
-#: More columns, or longer names, than this are no table of sequences.
+#: More columns, or longer names, than this are not a table of sequences.
 MOST_COLUMNS = 10_000
 LONGEST_NAME = 100
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
@@ -41,7 +41,7 @@ class Roles:
     channels: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Say which columns were taken for what, other than channels.
+        """Say which columns have which role, other than channels.
 
         >>> str(Roles("id", "seconds", ("activity",), None, None, None, ("x", "y")))
         'case is id, time is seconds, label is activity; the other columns are channels'
@@ -111,7 +111,7 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
 
 def usual(role: str, names: Sequence[str]) -> str | None:
-    """Return the name that usually means a role; beside an x, y is no label but a direction."""
+    """Return the name that usually means a role; beside an x, y is a direction and not a label."""
     lower = [name.strip().lower() for name in names]
     known = [name for name in USUAL[role] if name in lower and not (name == "y" and "x" in lower)]
     return names[lower.index(known[0])] if known else None
@@ -167,8 +167,8 @@ def _no_number(path: Path, column: Any, name: str, row: Callable[[int], str]) ->
     number, text = next(((n, text) for n, text in entries if text and not _NUMBER.fullmatch(text)), (0, "text"))
     return DataError(
         path,
-        f"{text[:40]!r} in {row(number)}, column {name} is no number",
-        "mend it, leave it empty if it is missing, or name the column's role or leave it out with ignore",
-        f"mend it, leave it empty if it is missing, or say what the column is (--case {name}, --label {name}, "
+        f"{text[:40]!r} in {row(number)}, column {name} is not a number",
+        "correct it, leave it empty if it is missing, or name the column's role or leave it out with ignore",
+        f"correct it, leave it empty if it is missing, or say what the column is (--case {name}, --label {name}, "
         f"--group {name}, --time {name}) or leave it out (--ignore {name})",
     )

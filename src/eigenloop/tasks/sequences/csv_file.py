@@ -60,7 +60,7 @@ def header(path: Path, data: bytes) -> Head:
     try:
         names = next(csv.reader(io.StringIO(text), delimiter=delimiter, strict=True))
     except (csv.Error, StopIteration) as error:
-        raise DataError(path, f"line 1 does not name the columns ({error}): mend it") from error
+        raise DataError(path, f"line 1 does not name the columns ({error}): correct it") from error
     if all(_is_number(name) for name in names):
         raise DataError(path, f"line 1 holds numbers ({text[:40]}): put a line before it that names the columns")
     return Head([name.strip() for name in names], delimiter)
@@ -97,7 +97,7 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
             raise DataError(
                 path,
                 f"line {_line_numbers(data, row.number - 1)[-1]} has {row.actual_columns} columns where the first line "
-                f"names {row.expected_columns}: mend it",
+                f"names {row.expected_columns}: correct it",
             ) from error
         if "Empty CSV" in str(error):
             raise _no_rows(path) from error

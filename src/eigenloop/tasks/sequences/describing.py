@@ -28,7 +28,7 @@ def describe(data: SequenceData) -> str:
     labels: a class for each case: run (1), walk (1)
     groups: 2
     missing values: 1, the first at case 1, step 2, channel 0
-    note: only one case of class run, walk: it can be learnt or tested, not both
+    note: only one case of class run, walk: it can be in the training or the test split, not in both
     """
     low, high = int(data.lengths.min()), int(data.lengths.max())
     steps = f"{_count(low, 'step')} each" if low == high else f"{low:,} to {high:,} steps"
@@ -47,7 +47,7 @@ def describe(data: SequenceData) -> str:
     if data.parts is not None:
         counts = np.bincount(data.parts, minlength=len(PARTS)).tolist()
         given = [f"{name} {count:,}" for name, count in zip(PARTS, counts, strict=True) if count]
-        lines.append(f"parts: {', '.join(given)}, fixed by the file")
+        lines.append(f"splits: {', '.join(given)}, fixed by the file")
     lines.append(f"missing values: {_missing(data)}")
     return "\n".join([*lines, *(f"note: {note}" for note in data.notes)])
 
@@ -79,7 +79,7 @@ def _classes(data: SequenceData) -> str:
 
 def _missing(data: SequenceData) -> str:
     if data.mapped:
-        return "not looked for, since the values are on the disk; preparing the training part does"
+        return "not looked for, since the values are on the disk; preparing the training split does"
     channel_statistics = statistics(data)
     count = int(channel_statistics.missing.sum())
     return "none" if not count else f"{count:,}, the first at {channel_statistics.first_missing}"

@@ -40,7 +40,7 @@ def read(path: Path | str, options: Options | None = None) -> SequenceData:
     try:
         folder, there = path.is_dir(), path.exists()
     except (OSError, ValueError) as error:
-        raise DataError(path, f"it cannot be looked at: {getattr(error, 'strerror', None) or error}") from error
+        raise DataError(path, f"it cannot be read: {getattr(error, 'strerror', None) or error}") from error
     if not there:
         raise DataError(path, "there is no such file or folder")
     name = path.name.lower()

@@ -88,7 +88,7 @@ def _agreeing(datasets: list[SequenceData]) -> list[SequenceData]:
         if data.channel_names != first.channel_names:
             raise DataError(
                 data.origin.path,
-                f"the parts have different channels: {data.channels} and {first.channels} "
+                f"the splits have different channels: {data.channels} and {first.channels} "
                 f"({', '.join(data.channel_names[:5])} and {', '.join(first.channel_names[:5])})",
             )
     if any(data.labels is None for data in datasets):
@@ -101,7 +101,7 @@ def _agreeing(datasets: list[SequenceData]) -> list[SequenceData]:
         len({(data.per_step, data.labels.shape[1 + data.per_step :]) for data in datasets if data.labels is not None})
         > 1
     ):
-        raise DataError(first.origin.path, "the labels of the parts have different shapes: give the same kind for all")
+        raise DataError(first.origin.path, "the labels of the splits have different shapes: give the same kind for all")
     if len({data.class_names for data in datasets}) == 1:
         return datasets
     classes = sorted_names({name for data in datasets for name in data.class_names or ()})

@@ -71,6 +71,8 @@ def as_values(data: SequenceData) -> SequenceData:
         values = np.array([float(name) for name in data.class_names])
     except ValueError:
         word = next(name for name in data.class_names if not name.strip("+-.").isdigit())
-        raise DataError(data.origin.path, f"the label {word[:40]} is no number, so labels cannot be values") from None
+        raise DataError(
+            data.origin.path, f"the label {word[:40]} is not a number, so labels cannot be values"
+        ) from None
     labels: NDArray[Any] = values[data.labels][..., None]
     return dataclasses.replace(data, labels=labels, class_names=None)

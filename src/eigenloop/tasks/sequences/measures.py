@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 
 
 def confusion(truth: NDArray[np.int64], predicted: NDArray[np.int64], classes: int) -> NDArray[np.int64]:
-    """Return how often class i (row) was taken for class j (column).
+    """Return how often class i (row) was predicted as class j (column).
 
     >>> confusion(np.array([0, 0, 1]), np.array([0, 1, 1]), 2)
     array([[1, 1],

@@ -82,7 +82,7 @@ class Values:
     """The mean of ((y - target) / scale)^2, so that a guess of the mean has a loss near 1 in whichever units.
 
     Attributes:
-        scale: (outputs,), deviations of the targets of the training part.
+        scale: (outputs,), deviations of the targets of the training split.
     """
 
     scale: Tensor

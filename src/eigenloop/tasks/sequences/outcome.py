@@ -26,7 +26,7 @@ class Outcome:
         case_names: of all cases.
         truth: (N,) classes, (N, k) or (N, horizon, channels); None where it is not known.
         guess: what answers without looking would be, in the shape of `predicted` or one that broadcasts to it: shares
-            of the classes, the mean of the training part, the last value that was seen.
+            of the classes, the mean of the training split, the last value that was seen.
     """
 
     kind: Kind

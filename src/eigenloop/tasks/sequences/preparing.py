@@ -20,7 +20,7 @@ Missing = Literal["error", "previous", "mask"]
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How values become inputs, learnt from the training part alone.
+    """How values become inputs, learnt from the training split alone.
 
     Attributes:
         mean, scale: (channels,), float64: an input is (value - mean) / scale; the scale of a constant channel is 1.
@@ -76,7 +76,7 @@ class Preparation:
 def prepare(
     data: SequenceData, train: Pieces, *, missing: Missing = "error", time_difference: bool = False
 ) -> Preparation:
-    """Learn mean and deviation of every channel from the training part, in float64.
+    """Learn mean and deviation of every channel from the training split, in float64.
 
     Give the part before it is cut into windows, so that every step counts once.
 

@@ -116,6 +116,6 @@ def _no_infinities(data: SequenceData, part: Pieces, block: NDArray[np.float64])
         value = block.T[bad.T][0]
         raise DataError(
             data.origin.path,
-            f"the value {value:g} at {_place(data, part, bad)} is infinite or beyond what 32-bit floats hold: mend it, "
-            "or leave it empty (NaN), which counts as missing",
+            f"the value {value:g} at {_place(data, part, bad)} is infinite or beyond what 32-bit floats hold: correct "
+            "it, or leave it empty (NaN), which counts as missing",
         )

@@ -23,22 +23,22 @@ class SequenceSettings:
 
     Args:
         data: a file (.npz, .npy, .csv, .parquet, .ts) or folder, see docs/data.md.
-        test_data: another one whose cases are the test part.
+        test_data: another one whose cases are the test split.
         kind: ``class``, ``values``, ``step-class``, ``step-values`` or ``forecast``; if left out, as the labels are.
-        valid, test: shares of the cases that are held out, where the file does not fix the parts.
+        valid, test: shares of the cases that are held out, where the file does not fix the splits.
         by: ``cases``, ``order`` or ``time``, see `split`.
-        split_seed: of the draw of the parts.
-        folds: cross-validation instead: test on fold number `fold` of so many.
-        window, stride: cut recordings into windows of so many steps, one every `stride`; windows of a case vote.
+        split_seed: random seed of the split.
+        folds: cross-validation instead: test on fold number `fold` of this many.
+        window, stride: cut recordings into windows of this many steps, one every `stride`; windows of a case vote.
         horizon: of a forecast, how many steps ahead.
         feedback: of a forecast, learn one step and feed the answers back, instead of all steps at once.
         missing: what becomes of missing values: ``error``, ``previous`` or ``mask``.
         time_difference: a channel with the time since the step before.
         resample: bring values to this time from step to step.
-        normalise: scale channels by mean and deviation of the training part, inside the network.
+        normalise: scale channels by mean and deviation of the training split, inside the network.
         pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time.
         balanced: rare classes count more, so that each counts alike.
-        shuffle: draw a new order of the training part for every epoch.
+        shuffle: draw a new order of the training split for every epoch.
         case, time, label, group, part, weight, channels, ignore, layout, per_step: how files are read, see `Options`.
         audio: ``logmel`` frames or ``samples`` of WAV files; bands of the former.
         classes, outputs, sha256, test_sha256: what the run remembers of its files; set when a run begins.

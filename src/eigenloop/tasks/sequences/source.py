@@ -21,7 +21,7 @@ class Source:
 
     Attributes:
         data: the file or folder.
-        test_data: another one, whose cases are the test part.
+        test_data: another one, whose cases are the test split.
         options: how they are read.
         kind: what is asked of the network; if left out, what the labels ask for.
         resample: the time from step to step that values are brought to.
@@ -45,7 +45,7 @@ class Source:
             if first.parts is not None:
                 raise DataError(
                     self.data,
-                    "it fixes its parts, and a file for the test part is given too: give one of them",
+                    "it fixes its splits, and a file for the test split is given too: give one of them",
                 )
             second = with_channels(self._one(self.test_data), channels)
             first, origins = join({"train": first, "test": second}), [*origins, second.origin]

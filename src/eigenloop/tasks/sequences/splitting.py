@@ -1,4 +1,4 @@
-"""Training, validation and test parts: whole groups, classes in equal shares, or blocks of time; and folds."""
+"""Training, validation and test splits: whole groups, classes in equal shares, or blocks of time; and folds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def split(
 ) -> dict[str, Pieces]:
     """Return the pieces of ``train``, ``valid`` and ``test``; cut them into `windows` afterwards.
 
-    Parts that the file fixes stay as they are, and those that it does not have are taken from its training part. Groups
+    Splits that the file fixes stay as they are; those that it does not have are taken from its training split. Groups
     are never torn apart. Otherwise every class is shared out alike. With ``by="time"`` every case is cut into
     contiguous blocks, train first and test last; so are a few long recordings, unless `by` is given. With
     ``by="order"`` the first cases of the file train and the last test, for windows that somebody cut with overlap.
@@ -47,9 +47,9 @@ def split(
 def folds(
     data: SequenceData, count: int, *, valid: float = 0.15, seed: int = 0, by: By | None = None
 ) -> list[dict[str, Pieces]]:
-    """Return `count` ways to split: every case, group or block of time is in one test part.
+    """Return `count` ways to split: every case, group or block of time is in one test split.
 
-    A test part that the file fixes is left out: it is for the end.
+    A test split that the file fixes is left out: it is for the end.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> [fold["test"].case.tolist() for fold in folds(from_arrays(np.zeros((12, 5)), [0, 1] * 6), 4, valid=0)]
@@ -75,7 +75,7 @@ def _fixed(
 ) -> dict[str, Pieces]:
     given = {name: np.flatnonzero(parts == number) for number, name in enumerate(PARTS)}
     if not len(given["train"]):
-        raise DataError(data.origin.path, "it fixes the parts, but no case is for training: mark some as train")
+        raise DataError(data.origin.path, "it fixes the splits, but no case is for training: mark some as train")
     drawn = {name: share for name, share in shares.items() if name == "train" or not len(given[name])}
     # Shares are those of what is left when the fixed parts are taken away.
     drawn = {name: share / sum(drawn.values()) for name, share in drawn.items()}
@@ -106,7 +106,7 @@ def _assigned(
         what = "cases" if groups is None else "groups"
         raise DataError(
             data.origin.path,
-            f"{units} {what} cannot fill {len(shares)} parts: give more, or fewer parts (a share of 0), "
+            f"{units} {what} cannot fill {len(shares)} splits: give more, or fewer splits (a share of 0), "
             "or cut recordings in time (by='time')",
         )
     if by == "order":
@@ -145,5 +145,5 @@ def _together(pieces: list[Pieces]) -> Pieces:
 def _not_empty(data: SequenceData, parts: dict[str, Pieces], shares: dict[str, float]) -> dict[str, Pieces]:
     for name, pieces in parts.items():
         if shares[name] > 0 and not len(pieces):
-            raise DataError(data.origin.path, f"its recordings are too short for a {name} part: give a share of 0")
+            raise DataError(data.origin.path, f"its recordings are too short for a {name} split: give a share of 0")
     return parts

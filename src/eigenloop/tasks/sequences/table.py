@@ -154,7 +154,7 @@ def _constant(
     raise DataError(
         path,
         f"{which} has two values in column {name}: {_shown(column[start])} at {place(start)} and "
-        f"{_shown(column[other])} at {place(other)}; give one a case, or labels at every step (per_step=True)",
+        f"{_shown(column[other])} at {place(other)}; give one per case, or labels at every step (per_step=True)",
     )
 
 

@@ -1,4 +1,4 @@
-"""The targets of a training part: their names, their scale, and how well a guess does that does not look."""
+"""The targets of a training split: their names, their scale, and how well a guess does that does not look."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def objective_of(
 def target_scaling(
     kind: Kind, data: SequenceData, train: Pieces, preparation: Preparation, ahead: int
 ) -> tuple[Tensor, Tensor] | None:
-    """Return mean and deviation of the targets of the training part, in float64; None for classes."""
+    """Return mean and deviation of the targets of the training split, in float64; None for classes."""
     if kind.endswith("class"):
         return None
     if kind == "forecast":
@@ -87,7 +87,7 @@ def output_names(
 
 
 def class_shares(data: SequenceData, train: Pieces) -> NDArray[np.float64]:
-    """Return the share of each class in the training part."""
+    """Return the share of each class in the training split."""
     counts = class_counts(data, train)
     return counts / counts.sum()
 
@@ -121,7 +121,7 @@ def _class_baseline(task: Sequences) -> dict[str, float]:
 
 
 def _naive_baseline(task: Sequences) -> dict[str, float]:
-    """Every value stays as it is: over some windows of the part for choosing, or else of the training part."""
+    """Every value stays as it is: over some windows of the validation split, or else of the training split."""
     part = task.pieces["valid"] if len(task.pieces["valid"]) else task.pieces["train"]
     windows = task.windowing.for_evaluation(part)[0]
     if not len(windows):

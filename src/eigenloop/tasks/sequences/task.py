@@ -33,7 +33,7 @@ from eigenloop.tasks.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class Sequences(SequenceSettings, Task):
-    """Learn from sequences of one's own, read from a file or folder.
+    """Learn from your own sequences, read from a file or folder.
 
     Its options are those of `SequenceSettings`: the file, the kind of the question, which cases are held out, windows,
     missing values, and how the file is read.
@@ -61,7 +61,7 @@ class Sequences(SequenceSettings, Task):
 
     @functools.cached_property
     def preparation(self) -> Preparation:
-        """How values become inputs, learnt from the training part."""
+        """How values become inputs, learnt from the training split."""
         return prepare(self.sequences, self.pieces["train"], missing=self.missing, time_difference=self.time_difference)
 
     @functools.cached_property
@@ -84,7 +84,7 @@ class Sequences(SequenceSettings, Task):
             windows = windows[weights[windows.case] > 0]
         if not len(windows):
             assert self.data is not None
-            raise DataError(self.data, f"its training part has no piece longer than horizon={self.horizon}: lower it")
+            raise DataError(self.data, f"its training split has no piece longer than horizon={self.horizon}: lower it")
         return windows
 
     @functools.cached_property
@@ -164,7 +164,7 @@ class Sequences(SequenceSettings, Task):
         return tuple(part for part in ("valid", "test") if len(self.pieces[part]))
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many batches hold the training part."""
+        """Return how many batches hold the training split."""
         return batches_in(len(self._train), batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
@@ -177,7 +177,7 @@ class Sequences(SequenceSettings, Task):
         windows = self.windowing.for_evaluation(self.pieces[split])[0]
         if not len(windows):
             assert self.data is not None
-            raise DataError(self.data, f"its part {split} is empty: give it a larger share")
+            raise DataError(self.data, f"its {split} split is empty: give it a larger share")
         return (self.batch_of(windows[start : start + batch_size]) for start in range(0, len(windows), batch_size))
 
     def batch_of(self, pieces: Pieces) -> Batch:
@@ -211,13 +211,13 @@ class Sequences(SequenceSettings, Task):
         return baseline_of(self)
 
     def prepare(self) -> None:
-        """Read the files, and learn from the training part what is learnt from it."""
+        """Read the files, and learn from the training split what is learnt from it."""
         self.baseline()
         if self.known_kind == "class" and self.pooling is not None and len(self.class_names) < 2:
             raise DataError(self.source.data, f"all cases are of class {self.class_names[0]}: at least two are needed")
 
     def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return mean and deviation of inputs and targets in the training part."""
+        """Return mean and deviation of inputs and targets in the training split."""
         scalings = {}
         if "input" in self.scales:
             mean, scale = self.preparation.affine

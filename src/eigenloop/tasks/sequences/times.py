@@ -16,7 +16,7 @@ from eigenloop.tasks.sequences.data import SequenceData, ragged
 
 #: Steps whose length differs by more than this share from the median are irregular.
 _TOLERANCE = 0.01
-#: A sequence made regular may become so many times as long.
+#: A sequence made regular may become at most this many times as long.
 _GROWTH = 100
 
 
@@ -68,7 +68,7 @@ def checked(
         raise DataError(
             path,
             f"the times are out of order: {clock[step]:.12g} at {place(step)}, then {clock[step + 1]:.12g} at "
-            f"{place(step + 1)} in the same case; sort the rows by time, and keep one row a time",
+            f"{place(step + 1)} in the same case; sort the rows by time, and keep one row for each time",
         )
     share = irregularity(gaps[within])
     if share == 0:
@@ -89,7 +89,7 @@ def irregularity(gaps: NDArray[np.float64]) -> float:
 
 
 def resampled(data: SequenceData, step: float | None = None) -> SequenceData:
-    """Make times regular: a value every `step` by straight lines between its neighbours; the median step if left out.
+    """Make times regular: a value every `step` by straight lines between its neighbours; default: the median step.
 
     Labels at every step are those of the last step before. Missing values stay missing around the gap.
 

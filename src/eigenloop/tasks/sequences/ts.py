@@ -69,7 +69,7 @@ def _tags(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
         if words[0].lower() == "@data":
             return tags, number + 1
         tags[words[0][1:].lower()] = words[1:]
-    raise DataError(path, "no line says @data, so this is no .ts file: get it again")
+    raise DataError(path, "no line says @data, so this is not a .ts file: get it again")
 
 
 def _flag(tags: dict[str, list[str]], name: str) -> bool:
@@ -90,7 +90,9 @@ def _channel(path: Path, number: int, column: int, field: str) -> NDArray[np.flo
         return np.array([np.nan if text.strip() == "?" else float(text) for text in texts])
     except ValueError:
         bad = next(text for text in texts if text.strip() != "?" and not _is_float(text))
-        raise DataError(path, f"{bad[:40]!r} in line {number}, channel {column} is no number: mend the line") from None
+        raise DataError(
+            path, f"{bad[:40]!r} in line {number}, channel {column} is not a number: correct the line"
+        ) from None
 
 
 def _is_float(text: str) -> bool:
@@ -114,5 +116,5 @@ def _label_array(path: Path, tags: dict[str, list[str]], labels: list[str], numb
         return np.array(labels, object)
     for label, number in zip(labels, numbers, strict=True):
         if not _is_float(label):
-            raise DataError(path, f"the target {label[:40]!r} in line {number} is no number: mend the line")
+            raise DataError(path, f"the target {label[:40]!r} in line {number} is not a number: correct the line")
     return np.array(labels, object).astype(np.float64)[:, None]

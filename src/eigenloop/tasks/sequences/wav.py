@@ -24,7 +24,7 @@ def samples(path: Path, limit: int) -> tuple[NDArray[np.float64], int]:
     except Exception as error:  # besides wave.Error, chunks that end beyond the file give several kinds
         reason = f" ({error})" if str(error) else ""
         raise DataError(
-            path, f"it is no wav file of whole numbers, or damaged{reason[:200]}: save it as 16-bit PCM"
+            path, f"it is not a WAV file of whole numbers, or it is damaged{reason[:200]}: save it as 16-bit PCM"
         ) from error
     if not 1 <= width <= 4:
         raise DataError(path, f"it has {8 * width} bits a sample: save it with 8, 16, 24 or 32")

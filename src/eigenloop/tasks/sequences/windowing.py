@@ -31,7 +31,7 @@ class Windowing:
     votes: bool
 
     def for_training(self, pieces: Pieces) -> Pieces:
-        """Cut the training part."""
+        """Cut the training split."""
         return self._cut(pieces, self.stride, keep_rest=False)[0]
 
     def for_evaluation(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.int64]]:

@@ -135,7 +135,7 @@ def _checked(path: Path, kind: Literal["full", "sample"], part_utterances: Itera
             odd = ", ".join(f"{name} has {count}" for name, count in sentences.items() if count != SENTENCES)
             raise DataError(
                 path,
-                f"the {part} part has {len(sentences)} speakers with {len(parts[part]):,} sentences besides SA, where "
+                f"the {part} split has {len(sentences)} speakers with {len(parts[part]):,} sentences besides SA, where "
                 f"{speakers} with {SENTENCES} each are expected{f' ({odd})' if odd else ''}: copy all of the corpus",
             )
     return Corpus(kind, {part: tuple(utterances) for part, utterances in parts.items()})

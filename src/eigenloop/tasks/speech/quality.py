@@ -26,7 +26,7 @@ def missing_libraries() -> str | None:
     if not missing:
         return None
     measures, libraries = (" and ".join(names) for names in (map(str.upper, missing), missing.values()))
-    return f"{measures} left out, for want of {libraries}: pip install 'eigenloop[speech]'"
+    return f"{measures} left out, because {libraries} is not installed: pip install 'eigenloop[speech]'"
 
 
 def mean_scores(pairs: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> dict[str, float]:

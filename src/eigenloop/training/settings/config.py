@@ -209,17 +209,17 @@ def _check_together(config: Config) -> None:
         for setting, value in used.items():
             if value is not None:
                 raise ConfigError(
-                    f"{setting} looks at the validation part, and {task.name} has none with these options"
+                    f"{setting} looks at the validation split, and {task.name} has none with these options"
                 )
     counted = task.steps_per_epoch(training.batch_size) if not reads_files(task) else 1
     if counted is None:
         if training.epochs is not None:
             raise ConfigError(
-                f"{task.name} draws fresh data for ever and has no epochs: give training.steps, or task.train_size for "
-                "a set that is seen again"
+                f"{task.name} generates its data as it trains and has no epochs: set training.steps, or "
+                "task.train_size for a fixed training set"
             )
         if config.schedule.name == "factor" and config.schedule.unit == "epoch":
-            raise ConfigError(f"{task.name} draws fresh data and has no epochs: set schedule.unit=step")
+            raise ConfigError(f"{task.name} generates its data as it trains and has no epochs: set schedule.unit=step")
 
 
 def with_data_dir(config: Config, data_dir: Path) -> Config:

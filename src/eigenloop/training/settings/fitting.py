@@ -47,6 +47,6 @@ def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) 
 
 
 def without_choosing(settings: Settings) -> Settings:
-    """Leave out what stops or slows a training by the part for choosing, for data that have none."""
+    """Leave out what stops or slows a training by the validation split, for data that have none."""
     training = {key: value for key, value in settings.get("training", {}).items() if key != "patience"}
     return {**settings, "training": training, "schedule": {}}

@@ -115,7 +115,7 @@ def _option_kind(name: str, default: Any) -> Any:
 
 @functools.cache
 def _entries(count: int) -> Any:
-    """Return the type of a list of so many numbers."""
+    """Return the type of a list of this many numbers."""
 
     def as_many(value: list[float]) -> list[float]:
         if len(value) != count:

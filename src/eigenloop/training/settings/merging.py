@@ -7,7 +7,7 @@ from typing import Any
 
 Settings = dict[str, dict[str, Any]]
 
-#: How long a training lasts is said by one of these; each excludes the other.
+#: One of these sets the length of a training; each excludes the other.
 LENGTHS = ("steps", "epochs")
 
 

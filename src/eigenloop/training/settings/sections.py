@@ -20,15 +20,15 @@ class ScheduleSection(Section):
     """How the learning rates change; both keep their ratio."""
 
     name: Literal["constant", "factor", "plateau"] = "constant"
-    """"factor" multiplies every so often, "plateau" after evaluations without improvement."""
+    """"factor" multiplies at fixed intervals, "plateau" after evaluations without improvement."""
     factor: float = Field(0.5, gt=0, le=1)
     """What the rates are multiplied with."""
     every: int = Field(1, ge=1)
-    """Of "factor": after so many epochs or steps."""
+    """Of "factor": number of epochs or steps between changes."""
     unit: Literal["epoch", "step"] = "epoch"
     """What `every` counts."""
     patience: int = Field(0, ge=0)
-    """Of "plateau": evaluations without improvement that are forgiven."""
+    """Of "plateau": number of evaluations without improvement before it acts."""
 
 
 class TrainingSection(Section):
@@ -41,35 +41,35 @@ class TrainingSection(Section):
     batch_size: int = Field(32, ge=1)
     """Sequences (or streams) that one update sees, over all processes and parts."""
     accumulate: int = Field(1, ge=1)
-    """Compute an update in so many parts, to save memory; the result is the same up to rounding."""
+    """Compute an update in this many parts, to save memory; the result is the same up to rounding."""
     truncate: int | None = Field(None, ge=1)
-    """Backpropagate through so many steps at most; the state goes on, the gradient does not."""
+    """Backpropagate through at most this many steps; the state is carried on, the gradient is not."""
     clip_norm: float | None = Field(None, gt=0)
     """Scale the gradient down to this norm."""
     clip_value: float | None = Field(None, gt=0)
     """Clip every entry of the gradient to +- this."""
     eval_every: int | None = Field(None, ge=1)
-    """Evaluate after so many steps; once an epoch if left out, every 100 steps if there are no epochs."""
+    """Steps between evaluations. Default: an epoch, or 100 steps where there are no epochs."""
     eval_batch_size: int | None = Field(None, ge=1)
-    """Sequences at once in an evaluation; `batch_size` if left out."""
+    """Sequences per batch in an evaluation. Default: `batch_size`."""
     log_every: int = Field(20, ge=1)
-    """Write a line of metrics after so many steps."""
+    """Steps between lines of metrics."""
     checkpoint_seconds: float = Field(60.0, ge=0)
-    """Save after so much time, besides at every evaluation."""
+    """Seconds between checkpoints, besides one at every evaluation."""
     patience: int | None = Field(None, ge=1)
-    """Stop after so many evaluations without improvement."""
+    """Stop after this many evaluations without improvement."""
     until: float | None = Field(None, gt=0)
     """Stop once the validation loss is below this fraction of the baseline."""
     max_seconds: float | None = Field(None, gt=0)
-    """Stop after so much time."""
+    """Stop after this many seconds."""
     seed: int = Field(0, ge=0, lt=2**63)
-    """Of the network's start, the data and the sampling."""
+    """Random seed of initial weights, data and sampling."""
     dtype: Literal["float32", "float64"] = "float32"
     """Precision of the network."""
     device: str = "cpu"
-    """Where the network lives, as torch names it."""
+    """Device of the network, as torch names it."""
     threads: int | None = Field(None, ge=1, le=512)
-    """Threads of one process; torch's own choice if left out."""
+    """Threads per process. Default: torch's choice."""
     tensorboard: bool = False
     """Write a log for TensorBoard too (needs the extra "tensorboard")."""
 
@@ -92,4 +92,4 @@ class NetworkSection(Section):
     output_dropout: float = Field(0.0, ge=0, lt=1)
     """Probability of dropping a feature before the read-out, the same at all steps."""
     readout_bits: int | None = Field(None, ge=2, le=16)
-    """Width of the read-out's weights; in floating point if left out."""
+    """Bits of the read-out's weights. Default: floating point."""

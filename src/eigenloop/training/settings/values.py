@@ -34,7 +34,7 @@ def _refuse_truth(place: str, value: Any, kind: Any) -> None:
     values = value if isinstance(value, (list, tuple)) else (value,)
     if any(isinstance(each, bool) for each in values) and not _allows_truth(kind):
         raise ConfigError(
-            f"{place}={value!r} is refused: true and false, which YAML also reads from yes, no, on and off, are no "
+            f"{place}={value!r} is refused: true and false, which YAML also reads from yes, no, on and off, are not "
             "values of this setting"
         )
 
