@@ -184,9 +184,9 @@ def searched(trials: Trials) -> dict[int, list[tuple[Candidate, Row]]]:
     return {budget: sorted(ones, key=lambda one: -one[1]["valid"]) for budget, ones in found.items()}
 
 
-def mean(values: list[float]) -> dict[str, float]:
-    """Return mean and deviation of some seeds."""
-    return {"mean": statistics.mean(values), "deviation": statistics.stdev(values) if len(values) > 1 else 0.0}
+def mean(values: list[float]) -> dict[str, float | None]:
+    """Return mean and deviation of some seeds; one alone has no deviation."""
+    return {"mean": statistics.mean(values), "deviation": statistics.stdev(values) if len(values) > 1 else None}
 
 
 def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None) -> Row | None:
@@ -216,9 +216,10 @@ def finalists(trials: Trials, found: list[tuple[Candidate, Row]]) -> list[Row]:
 
 def text_of(result: Row) -> str:
     """Return the finalists and all that was tried as text."""
-    lines = [
-        "accuracy in percent, mean ± deviation over seeds; the first of a budget is the one that validation chooses"
-    ]
+    lines = ["accuracy in percent, mean ± deviation over seeds; the best mean on the validation split comes first"]
+    every = [result["reference"], *(row for rows in result["finalists"].values() for row in rows)]
+    if any(row is None or row["seeds"] < len(SEEDS) for row in every):
+        lines.append(f"not complete: not all models and widths are tried, and not all have {len(SEEDS)} seeds")
     for budget, rows in ((None, [result["reference"]]), *result["finalists"].items()):
         lines.append("\nin floating point" if budget is None else f"\nwithin {int(budget):,} bytes")
         lines += [_line(row) for row in rows if row is not None]
@@ -234,11 +235,17 @@ def text_of(result: Row) -> str:
 
 def _line(row: Row) -> str:
     table = f"{row['bytes_without_table']:>7,} B without table" if "bytes_without_table" in row else ""
-    valid, test = (f"{100 * row[part]['mean']:.1f} ± {100 * row[part]['deviation']:.1f}" for part in ("valid", "test"))
+    valid, test = (_share(row[part]) for part in ("valid", "test"))
     return (
         f"  {row['model']:<20}{_widths(row)}  {row['pool']:<6}{row['units']:>3} units{row['bytes']:>7,} B{table:<23}"
         f"  valid {valid}  test {test}  seeds: {row['seeds']}"
     )
+
+
+def _share(one: dict[str, float | None]) -> str:
+    value, deviation = one["mean"], one["deviation"]
+    assert value is not None
+    return f"{100 * value:.1f}" + ("      " if deviation is None else f" ± {100 * deviation:.1f}")
 
 
 def _widths(row: Row) -> str:
