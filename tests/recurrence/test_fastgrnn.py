@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 from comparing import relative, weighted
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -32,6 +32,8 @@ def run(given: dict[str, Tensor], **options: Any) -> tuple[Tensor, Tensor]:
 def rounded(v: Tensor, step: Tensor | float, bits: int) -> Tensor:
     """q(v) with LSQ's derivatives written out for autograd."""
     low, high = ends(bits)
+    # With a candidate of 0, z h may lie on a half, which the order of two sums in floating point decides.
+    assume(bool((((v / step).detach() % 1 - 0.5).abs() > 1e-9).all()))
     free = torch.floor((v / step).detach() + 0.5)
     passes = (free >= low) & (free <= high)
     code = free.clamp(low, high)
