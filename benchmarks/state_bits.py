@@ -7,6 +7,7 @@ measured in turn, and the minima of processor time are compared, which a busy ma
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 from collections.abc import Callable
 
@@ -15,6 +16,7 @@ from torch import nn
 
 import eigenloop as el
 from eigenloop.quantization import StateQuantizer
+from eigenloop.recurrence import kernel
 
 LAYERS: dict[str, Callable[[int, StateQuantizer | None], nn.Module]] = {
     "RNN relu": lambda n, q: el.RNN(4, n, nonlinearity="relu", recurrent="free", state_bits=q),
@@ -41,32 +43,42 @@ def stepper(layer: nn.Module, x: torch.Tensor) -> Callable[[], None]:
     return step
 
 
+def measured(
+    make: Callable[[int, StateQuantizer | None], nn.Module], n: int, x: torch.Tensor, repeats: int
+) -> list[float]:
+    """Return the least milliseconds of processor time of a step of every variant, taken in turn."""
+    torch.manual_seed(0)
+    runs = [stepper(make(n, quantizer), x) for quantizer in VARIANTS]
+    best = [float("inf")] * len(runs)
+    for run in runs:
+        run()
+    for _ in range(repeats):
+        for which, run in enumerate(runs):
+            start = time.process_time()
+            run()
+            best[which] = min(best[which], 1e3 * (time.process_time() - start))
+    return best
+
+
 def main() -> None:
     """Measure every layer and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
     parser.add_argument("--steps", type=int, default=200, help="of time")
-    parser.add_argument("--batch", type=int, default=64)
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
+    parser.add_argument("--repeats", type=int, default=8, help="at 256 units; more where a step is shorter")
+    parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
     arguments = parser.parse_args()
-    T, B = arguments.steps, arguments.batch
-    print(f"T={T} B={B}, {torch.get_num_threads()} threads, minima of {arguments.repeats} interleaved steps, 8 bits")
-    print(f"{'layer':12}  {'n':>4}  {'float':>9}  {'fixed':>8}  {'learned':>8}")
-    for name, make in LAYERS.items():
-        for n in arguments.sizes:
-            x = torch.rand(T, B, 4)
-            torch.manual_seed(0)
-            runs = [stepper(make(n, quantizer), x) for quantizer in VARIANTS]
-            best = [float("inf")] * len(runs)
-            for run in runs:
-                run()
-            for _ in range(arguments.repeats):
-                for which, run in enumerate(runs):
-                    start = time.process_time()
-                    run()
-                    best[which] = min(best[which], 1e3 * (time.process_time() - start))
+    library = kernel.library()
+    kind = "reference" if library is None else library.variant
+    T, threads = arguments.steps, torch.get_num_threads()
+    print(f"{kind}, T={T}, {threads} threads, minima of {arguments.repeats} * 256 / n interleaved steps, 8 bits")
+    print(f"{'layer':12}  {'n':>4}  {'batch':>5}  {'float':>9}  {'fixed':>8}  {'learned':>8}")
+    for name in arguments.layers:
+        for n, B in itertools.product(arguments.sizes, arguments.batches):
+            best = measured(LAYERS[name], n, torch.rand(T, B, 4), max(1, arguments.repeats * 256 // n))
             more = [f"{100 * (one / best[0] - 1):+6.1f} %" for one in best[1:]]
-            print(f"{name:12}  {n:>4}  {best[0]:6.1f} ms  {'  '.join(more)}", flush=True)
+            print(f"{name:12}  {n:>4}  {B:>5}  {best[0]:6.1f} ms  {'  '.join(more)}", flush=True)
 
 
 if __name__ == "__main__":

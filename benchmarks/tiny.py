@@ -2,7 +2,7 @@
 
     python benchmarks/tiny.py har.npz --out runs/tiny
 
-Each network has as many units as fit: packed codes, biases, multipliers, shifts and the table of tanh, as
+Each network has as many units as fit: packed codes, biases, thresholds and the table of tanh, as
 `deploy.integer(...).report()` counts them with a state of 8 bits. It is trained as `eigenloop fit` does, from one seed,
 and made an integer network whose ranges are read off the training split. The three that are best on the validation
 split go on with five seeds, beside the best FastGRNN, and the one with the best mean there is chosen. The test split is

@@ -22,6 +22,7 @@ typedef struct {
     int64_t steps;
     REAL *gates_W, *candidate_W, *U, *shift, *inner;
     FN(grid) grid;
+    FN(input) input;
     FN(gated_part) part[EL_MOST_PARTS];
 } FN(gated_run);
 
@@ -125,8 +126,7 @@ TARGET static void FN(gated_forward_part)(void *context, int index) {
     for (int64_t first = 0; first < T; first += run->steps) {
         const int64_t last = el_smaller(T, first + run->steps), count = (last - first) * R;
         if (m > 0) {
-            FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                             mine->input);
+            FN(gather_input)(&run->input, first, last, from, to, mine->input);
             FN(gate_product)(run, count, 3 * n, m, mine->input, m, run->U, call->U, mine->projected, wide, run->shift, 0);
         }
         for (int64_t i = first; i < last; i++) {
@@ -165,7 +165,7 @@ TARGET static void FN(gated_forward_layout)(FN(gated_run) *run, el_block *block)
 }
 
 TARGET static int FN(gated_forward)(const el_gated *call) {
-    FN(gated_run) run = {.call = call};
+    FN(gated_run) run = {.call = call, .input = INPUT_OF(call)};
     if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
     const int64_t n = call->n, m = call->m, wide = FN(three)(n), shifted = call->shift ? call->shift_gates * n : 0;
     run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));

@@ -175,15 +175,12 @@ TARGET static void FN(gated_collect)(const FN(gated_run) *run, const FN(gated_pa
         else
             FN(multiply_transposed)(n, n, count, mine->inner, ld, packed, grad, ld);
     }
-    if (m > 0 && call->grad_U) {
-        FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                         mine->input);
-        FN(pack_input)(count, m, mine->input, mine->rows, packed);
-        FN(multiply_transposed)(3 * n, m, count, dz, wide, packed, mine->grad_U, ldm);
-    }
+    if (call->grad_U || call->grad_input_step)
+        FN(collect_input)(&run->input, first, last, from, to, 3 * n, dz, wide, mine->input, mine->rows, packed,
+                          mine->grad_U);
     if (m > 0 && call->grad_x) {
         FN(multiply)(count, m, 3 * n, dz, wide, run->U, mine->dx, ldm, NULL, 0);
-        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
+        FN(scatter_input)(&run->input, first, last, from, to, mine->dx, ldm, call->grad_x);
     }
 }
 
@@ -191,12 +188,13 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
     const FN(gated_run) *run = context;
     const el_gated *call = run->call;
     FN(gated_part) mine = run->part[index];
-    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
+    const int64_t T = call->T, n = call->n, ld = FN(stride)(n), wide = FN(three)(n);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
     const int64_t R = to - from;
     const REAL *grad_h_n = call->grad_h_n;
     memset(mine.grad_W, 0, (size_t)(call->grad_W ? 3 * n * ld : 0) * sizeof(REAL));
-    memset(mine.grad_U, 0, (size_t)(call->grad_U ? 3 * n * ldm : 0) * sizeof(REAL));
+    memset(mine.grad_U, 0, (size_t)(3 * n * ldu) * sizeof(REAL));
     memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
     memset(mine.grad_inner, 0, (size_t)ld * sizeof(REAL));
@@ -225,6 +223,7 @@ TARGET static void FN(gated_backward_part)(void *context, int index) {
 TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block) {
     const el_gated *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->gates_W = el_cut(block, (size_t)(2 * n * FN(padded)(n)) * real);
@@ -238,14 +237,14 @@ TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block
         part->inner = el_cut(block, (size_t)(count * ld) * real);
         part->products = el_cut(block, call->before ? (size_t)(count * ld) * real : 0);
         part->rounded = el_cut(block, call->bits ? (size_t)n * real : 0);
-        part->input = el_cut(block, (size_t)(count * m) * real);
-        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
+        part->input = el_cut(block, (size_t)(count * FN(input_scratch)(&run->input)) * real);
+        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
         part->pad = el_cut(block, (size_t)n * real);
     }
     for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(3 * n * ld) * real);
-    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(3 * n * ldm) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(3 * n * ldu) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_inner = el_cut(block, (size_t)ld * real);
@@ -254,9 +253,10 @@ TARGET static void FN(gated_backward_layout)(FN(gated_run) *run, el_block *block
 }
 
 TARGET static int FN(gated_backward)(const el_gated *call) {
-    FN(gated_run) run = {.call = call};
+    FN(gated_run) run = {.call = call, .input = INPUT_OF(call)};
     if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(three)(n);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), wide = FN(three)(n);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run.input));
     run.parts = el_parts(call->T, call->B, 3 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     el_block block = {0};
@@ -274,7 +274,9 @@ TARGET static int FN(gated_backward)(const el_gated *call) {
     const int parts = run.parts;
 #define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
     if (call->grad_W) FN(sum_parts)(3 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
-    if (call->grad_U) FN(sum_parts)(3 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_U) FN(sum_parts)(3 * n, m, ldu, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_input_step)
+        FN(sum_input_slopes)(&run.input, 3 * n, call->U, parts, part->grad_U, DISTANCE(grad_U), call->grad_input_step);
     if (call->grad_shift)
         FN(sum_parts)(1, call->shift_gates * n, wide, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)

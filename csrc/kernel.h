@@ -48,6 +48,8 @@ typedef struct {
     const void *step; /* one number */
     void *grad_step;  /* backward; optional */
     void *slopes;     /* (T, B, n) dq/ds of every state, for grad_step; null: not kept */
+    const void *input_step; /* of x, which is rounded before the product with U; null: it is not; m > 0 */
+    void *grad_input_step;  /* backward; optional */
 } el_simple;
 
 /* r = sigmoid(W_r h + U_r x + shift_r), u alike; c = f(W_c (r * h) + U_c x + shift_c) with the reset before the product,
@@ -76,6 +78,8 @@ typedef struct {
     int64_t bits; /* of gates, candidate, r * h and state; 0: not rounded */
     const void *step;
     void *grad_step;
+    const void *input_step; /* as above */
+    void *grad_input_step;
 } el_gated;
 
 /* Steps between two cells of an LSTM that are kept; those between follow from the gates. */
@@ -107,6 +111,8 @@ typedef struct {
     int64_t bits; /* of gates, candidate, cell and state; 0: not rounded */
     const void *step; /* of the cell, and of a candidate other than tanh; all else is in [-1, 1] */
     void *grad_step;
+    const void *input_step; /* as above */
+    void *grad_input_step;
 } el_lstm;
 
 /* The widest instruction set that this machine runs. */

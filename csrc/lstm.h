@@ -21,6 +21,7 @@ typedef struct {
     int64_t steps;
     REAL *W, *U, *shift;
     FN(grid) grid, candidate, state; /* of the cell, the candidate and the state */
+    FN(input) input;
     FN(lstm_part) part[EL_MOST_PARTS];
 } FN(lstm_run);
 
@@ -30,6 +31,7 @@ TARGET static inline void FN(lstm_grids)(FN(lstm_run) *run) {
     run->grid = FN(grid_of)(call->bits, call->step);
     run->state = FN(unit_grid)(run->grid);
     run->candidate = call->activation == EL_TANH ? run->state : run->grid;
+    if (call->activation == EL_TANH) run->grid.margin /= 16; /* Note [A margin for halves] in rounding.py */
 }
 
 /* C (M rows of 4n) = start + A V^T for V = W (K = n) or U (K = m). */
@@ -118,8 +120,7 @@ TARGET static void FN(lstm_forward_part)(void *context, int index) {
     for (int64_t first = 0; first < T; first += run->steps) {
         const int64_t last = el_smaller(T, first + run->steps);
         if (m > 0) {
-            FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                             mine->input);
+            FN(gather_input)(&run->input, first, last, from, to, mine->input);
             FN(lstm_product)(run, (last - first) * R, m, mine->input, m, run->U, call->U, mine->projected, wide,
                              run->shift, 0);
         }
@@ -161,7 +162,7 @@ TARGET static void FN(lstm_forward_layout)(FN(lstm_run) *run, el_block *block) {
 }
 
 TARGET static int FN(lstm_forward)(const el_lstm *call) {
-    FN(lstm_run) run = {.call = call};
+    FN(lstm_run) run = {.call = call, .input = INPUT_OF(call)};
     FN(lstm_grids)(&run);
     const int64_t n = call->n, m = call->m;
     run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));

@@ -16,50 +16,76 @@ TARGET static void FN(unlstm_row)(int64_t activation, REAL slope, int64_t n, con
     });
 }
 
-/* unlstm_row where gates, candidate, cell and state were rounded, given the gates as they were before. */
-TARGET static inline __attribute__((always_inline)) void FN(unlstm_on_grid)(
-    const FN(lstm_run) *run, int learned, const REAL *restrict gates, const REAL *restrict before,
-    const REAL *restrict after, const REAL *restrict dh, REAL *restrict dcell, REAL *restrict dz,
-    REAL *restrict to_step) {
-    const int64_t n = run->call->n, activation = run->call->activation;
-    const REAL slope = (REAL)run->call->slope;
-    const REAL shares_step = activation == EL_TANH ? 0 : 1; /* whether the candidate is on the grid of the cell */
-    const FN(grid) grid = run->grid, candidate = run->candidate, state = run->state;
-    const REAL *restrict i = gates, *restrict f = gates + n, *restrict g = gates + 2 * n, *restrict o = gates + 3 * n;
-    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
-        const REAL squashed = FN(tangent)(after[j]);
+/* The rows of a step that was rounded, one after the other: the compiler makes vectors of loops that are short. Each
+ * computes what was rounded again, from the gates as they were before. */
+
+/* From dh to dz of the output gate, which has tanh of the cell before, and to what the cell gets; dcell becomes the
+ * gradient of the rounded cell. */
+TARGET static void FN(unstate_on_grid)(FN(grid) grid, FN(grid) state, int64_t n, const REAL *restrict o,
+                                       const REAL *restrict dh, REAL *restrict dcell, REAL *restrict dz) {
+    for (int64_t j = 0; j < n; j++) {
+        const REAL squashed = dz[j];
         const REAL output = FN(gate_on_grid)(grid, o[j]);
-        const REAL k_state = FN(code)(state, output * squashed * state.inverse);
-        const REAL dstate = FN(inside)(state, k_state) ? dh[j] : 0;
-        const REAL dc = dcell[j] + dstate * output * (1 - squashed * squashed);
+        const REAL k = FN(code)(state, output * squashed * state.inverse);
+        const REAL dstate = FN(inside)(state, k) ? dh[j] : 0;
+        dcell[j] += dstate * output * (1 - squashed * squashed);
+        dz[j] = dstate * squashed * (o[j] * (1 - o[j]));
+    }
+}
+
+/* What the step gets from the gradient of the rounded cell: through the cell itself, and through a candidate that is on
+ * the same grid. */
+TARGET static void FN(add_cell_slopes)(FN(grid) grid, FN(grid) candidate, REAL shares_step, int64_t n,
+                                       const REAL *restrict i, const REAL *restrict f, const REAL *restrict g,
+                                       const REAL *restrict before, const REAL *restrict dcell,
+                                       REAL *restrict to_step) {
+    for (int64_t j = 0; j < n; j++) {
         const REAL input = FN(gate_on_grid)(grid, i[j]);
-        const REAL forget = FN(gate_on_grid)(grid, f[j]);
         const REAL v_g = g[j] * candidate.inverse;
         const REAL k_g = FN(code)(candidate, v_g);
         const REAL end_g = FN(clamped)(candidate, k_g);
-        const REAL chosen = end_g * candidate.step;
-        const REAL v_c = (forget * before[j] + input * chosen) * grid.inverse;
+        const REAL of_candidate = FN(inside)(candidate, k_g) ? k_g - v_g : end_g;
+        const REAL v_c = (FN(gate_on_grid)(grid, f[j]) * before[j] + input * (end_g * candidate.step)) * grid.inverse;
         const REAL k_c = FN(code)(grid, v_c + grid.margin);
-        const REAL dsum = FN(inside)(grid, k_c) ? dc : 0;
-        dz[j] = dsum * chosen * (i[j] * (1 - i[j]));
-        dz[n + j] = dsum * before[j] * (f[j] * (1 - f[j]));
-        dz[2 * n + j] = FN(inside)(candidate, k_g) ? dsum * input * FN(derivative)(ACTIVATION, slope, g[j]) : 0;
-        dz[3 * n + j] = dstate * squashed * (o[j] * (1 - o[j]));
+        const int passes = FN(inside)(grid, k_c);
+        const REAL of_cell = passes ? k_c - v_c : FN(clamped)(grid, k_c);
+        const REAL through = passes ? input * of_candidate : 0;
+        to_step[j] += dcell[j] * (of_cell + shares_step * through);
+    }
+}
+
+/* From the gradient of the rounded cell to dz of i, f and g; dcell becomes the gradient of the cell before. */
+TARGET static void FN(uncell_on_grid)(FN(grid) grid, FN(grid) candidate, int64_t activation, REAL slope, int64_t n,
+                                      const REAL *restrict i, const REAL *restrict f, const REAL *restrict g,
+                                      const REAL *restrict before, REAL *restrict dcell, REAL *restrict di,
+                                      REAL *restrict df, REAL *restrict dg) {
+    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
+        const REAL input = FN(gate_on_grid)(grid, i[j]);
+        const REAL forget = FN(gate_on_grid)(grid, f[j]);
+        const REAL k_g = FN(code)(candidate, g[j] * candidate.inverse);
+        const REAL chosen = FN(clamped)(candidate, k_g) * candidate.step;
+        const REAL k_c = FN(code)(grid, (forget * before[j] + input * chosen) * grid.inverse + grid.margin);
+        const REAL dsum = FN(inside)(grid, k_c) ? dcell[j] : 0;
+        const REAL dchosen = FN(inside)(candidate, k_g) ? dsum * input : 0;
+        di[j] = dsum * chosen * (i[j] * (1 - i[j]));
+        df[j] = dsum * before[j] * (f[j] * (1 - f[j]));
+        dg[j] = dchosen * FN(derivative)(ACTIVATION, slope, g[j]);
         dcell[j] = dsum * forget;
-        if (learned) {
-            const REAL of_cell = FN(inside)(grid, k_c) ? k_c - v_c : FN(clamped)(grid, k_c);
-            const REAL of_candidate = FN(inside)(candidate, k_g) ? k_g - v_g : end_g;
-            to_step[j] += dc * of_cell + shares_step * (dsum * input * of_candidate);
-        }
     });
 }
 
-TARGET static void FN(unlstm_rounded_row)(const FN(lstm_run) *run, const REAL *gates, const REAL *before,
-                                          const REAL *after, const REAL *dh, REAL *dcell, REAL *dz, REAL *to_step) {
+/* unlstm_row where gates, candidate, cell and state were rounded; what the step gets is added to `to_step` if that is
+ * there. */
+TARGET static void FN(unlstm_on_grid)(const FN(lstm_run) *run, const REAL *gates, const REAL *before, const REAL *after,
+                                      const REAL *dh, REAL *dcell, REAL *dz, REAL *to_step) {
+    const int64_t n = run->call->n, activation = run->call->activation;
+    const REAL *i = gates, *f = gates + n, *g = gates + 2 * n, *o = gates + 3 * n;
+    FN(tangent_row)(n, after, dz + 3 * n);
+    FN(unstate_on_grid)(run->grid, run->state, n, o, dh, dcell, dz + 3 * n);
     if (to_step)
-        FN(unlstm_on_grid)(run, 1, gates, before, after, dh, dcell, dz, to_step);
-    else
-        FN(unlstm_on_grid)(run, 0, gates, before, after, dh, dcell, dz, NULL);
+        FN(add_cell_slopes)(run->grid, run->candidate, activation == EL_TANH ? 0 : 1, n, i, f, g, before, dcell, to_step);
+    FN(uncell_on_grid)(run->grid, run->candidate, activation, (REAL)run->call->slope, n, i, f, g, before, dcell, dz, dz + n,
+                       dz + 2 * n);
 }
 
 /* The cells before the steps [first, last) and after the last of them, from the one that was kept before the first. */
@@ -103,8 +129,8 @@ TARGET static void FN(lstm_pull)(const FN(lstm_run) *run, const FN(lstm_part) *m
             const REAL *gates = (const REAL *)call->gates + place * 4 * n;
             if (grad_out) FN(add_row)(n, g, grad_out + t * call->grad_out_t + (from + r) * call->grad_out_b);
             if (call->bits)
-                FN(unlstm_rounded_row)(run, gates, cells + r * ld, cells + (R + r) * ld, g, mine->dcell + r * ld, row,
-                                       call->grad_step ? mine->grad_step : NULL);
+                FN(unlstm_on_grid)(run, gates, cells + r * ld, cells + (R + r) * ld, g, mine->dcell + r * ld, row,
+                                   call->grad_step ? mine->grad_step : NULL);
             else
                 FN(unlstm_row)(call->activation, (REAL)call->slope, n, gates, cells + r * ld, cells + (R + r) * ld, g,
                                mine->dcell + r * ld, row);
@@ -129,15 +155,12 @@ TARGET static void FN(lstm_collect)(const FN(lstm_run) *run, const FN(lstm_part)
         FN(pack_rows)(count, n, mine->rows, mine->packed_rows);
         FN(multiply_transposed)(4 * n, n, count, dz, wide, mine->packed_rows, mine->grad_W, ld);
     }
-    if (m > 0 && call->grad_U) {
-        FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                         mine->input);
-        FN(pack_input)(count, m, mine->input, mine->rows, mine->packed_rows);
-        FN(multiply_transposed)(4 * n, m, count, dz, wide, mine->packed_rows, mine->grad_U, ldm);
-    }
+    if (call->grad_U || call->grad_input_step)
+        FN(collect_input)(&run->input, first, last, from, to, 4 * n, dz, wide, mine->input, mine->rows, mine->packed_rows,
+                          mine->grad_U);
     if (m > 0 && call->grad_x) {
         FN(multiply)(count, m, 4 * n, dz, wide, run->U, mine->dx, ldm, NULL, 0);
-        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
+        FN(scatter_input)(&run->input, first, last, from, to, mine->dx, ldm, call->grad_x);
     }
 }
 
@@ -145,13 +168,13 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
     const FN(lstm_run) *run = context;
     const el_lstm *call = run->call;
     FN(lstm_part) mine = run->part[index];
-    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t T = call->T, n = call->n, ld = FN(stride)(n), ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t wide = FN(stride)(4 * n);
     const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
     const int64_t R = to - from;
     const REAL *grad_h_n = call->grad_h_n, *grad_c_n = call->grad_c_n;
     memset(mine.grad_W, 0, (size_t)(call->grad_W ? 4 * n * ld : 0) * sizeof(REAL));
-    memset(mine.grad_U, 0, (size_t)(call->grad_U ? 4 * n * ldm : 0) * sizeof(REAL));
+    memset(mine.grad_U, 0, (size_t)(4 * n * ldu) * sizeof(REAL));
     memset(mine.grad_shift, 0, (size_t)wide * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
     if (call->grad_step) memset(mine.grad_step, 0, (size_t)ld * sizeof(REAL));
@@ -191,6 +214,7 @@ TARGET static void FN(lstm_backward_part)(void *context, int index) {
 TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) {
     const el_lstm *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->W = el_cut(block, (size_t)(4 * n * FN(padded)(n)) * real);
@@ -202,15 +226,15 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
         part->dcell = el_cut(block, (size_t)(R * ld) * real);
         part->cells = el_cut(block, (size_t)((EL_CELL_STEPS + 1) * R * ld) * real);
         part->dz = el_cut(block, (size_t)(count * wide) * real);
-        part->input = el_cut(block, (size_t)(count * m) * real);
-        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
+        part->input = el_cut(block, (size_t)(count * FN(input_scratch)(&run->input)) * real);
+        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
         part->pad = el_cut(block, (size_t)n * real);
     }
     /* Laid out part after part at one distance, as sum_parts wants them. */
     for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(4 * n * ld) * real);
-    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(4 * n * ldm) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(4 * n * ldu) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)wide * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++)
@@ -218,9 +242,10 @@ TARGET static void FN(lstm_backward_layout)(FN(lstm_run) *run, el_block *block) 
 }
 
 TARGET static int FN(lstm_backward)(const el_lstm *call) {
-    FN(lstm_run) run = {.call = call};
+    FN(lstm_run) run = {.call = call, .input = INPUT_OF(call)};
     FN(lstm_grids)(&run);
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m), wide = FN(stride)(4 * n);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), wide = FN(stride)(4 * n);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run.input));
     run.parts = el_parts(call->T, call->B, 4 * n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     el_block block = {0};
@@ -237,7 +262,9 @@ TARGET static int FN(lstm_backward)(const el_lstm *call) {
     const int parts = run.parts;
 #define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
     if (call->grad_W) FN(sum_parts)(4 * n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
-    if (call->grad_U) FN(sum_parts)(4 * n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_U) FN(sum_parts)(4 * n, m, ldu, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_input_step)
+        FN(sum_input_slopes)(&run.input, 4 * n, call->U, parts, part->grad_U, DISTANCE(grad_U), call->grad_input_step);
     if (call->grad_shift) FN(sum_parts)(1, 4 * n, wide, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
         FN(sum_parts)(1, n, ld, parts, part->grad_threshold, DISTANCE(grad_threshold), call->grad_threshold);

@@ -140,6 +140,7 @@ TARGET static inline __attribute__((always_inline)) REAL FN(derivative)(int acti
             for (int64_t j = 0; j < (n); j++) body;                             \
         for (int64_t at = 0; (n) >= LANES && at < (n); at += LANES) {           \
             const int64_t first = at + LANES <= (n) ? at : (n) - LANES;         \
+            _Pragma("GCC ivdep")                                                \
             for (int64_t j = first; j < first + LANES; j++) body;               \
         }                                                                       \
     } while (0)

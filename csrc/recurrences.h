@@ -26,3 +26,4 @@
 #undef EXP_LOW
 #undef EXP_HIGH
 #undef FOR_ACTIVATION
+#undef INPUT_OF

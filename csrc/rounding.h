@@ -4,7 +4,7 @@
 typedef struct {
     REAL step, inverse, low, high;
     REAL unit, half; /* the step of gates, 2^-(bits - 1), and its inverse */
-    REAL margin;     /* a quarter of `unit`: added to v / s of products with gates, where halves are common */
+    REAL margin;     /* a quarter of `unit`: added to v / s of products with gates, where halves are common; less in an LSTM */
 } FN(grid);
 
 TARGET static inline FN(grid) FN(grid_of)(int64_t bits, const void *step) {
@@ -38,7 +38,7 @@ TARGET static inline REAL FN(clamped)(FN(grid) grid, REAL k) {
     return k > grid.high ? grid.high : k;
 }
 
-TARGET static inline int FN(inside)(FN(grid) grid, REAL k) { return k >= grid.low && k <= grid.high; }
+TARGET static inline int FN(inside)(FN(grid) grid, REAL k) { return (k >= grid.low) & (k <= grid.high); }
 
 TARGET static inline REAL FN(on_grid)(FN(grid) grid, REAL value) {
     return FN(clamped)(grid, FN(code)(grid, value * grid.inverse)) * grid.step;
@@ -67,6 +67,24 @@ TARGET static void FN(row_to_grid)(FN(grid) grid, int64_t n, const REAL *restric
     for (int64_t j = 0; j < n; j++) rounded[j] = FN(on_grid)(grid, row[j]);
 }
 
+TARGET static void FN(stay_on_grid)(FN(grid) grid, int64_t n, REAL *row) {
+    for (int64_t j = 0; j < n; j++) row[j] = FN(on_grid)(grid, row[j]);
+}
+
+/* dq/ds: k - v / s inside the range, k outside of it. */
+TARGET static void FN(row_to_slopes)(FN(grid) grid, int64_t n, const REAL *restrict row, REAL *restrict slopes) {
+    for (int64_t j = 0; j < n; j++) {
+        const REAL v = row[j] * grid.inverse, k = FN(code)(grid, v), end = FN(clamped)(grid, k);
+        slopes[j] = FN(inside)(grid, k) ? k - v : end;
+    }
+}
+
+/* The gradient of v from that of q(v). */
+TARGET static void FN(through_grid)(FN(grid) grid, int64_t n, const REAL *restrict row, const REAL *restrict g,
+                                    REAL *restrict to) {
+    for (int64_t j = 0; j < n; j++) to[j] = FN(inside)(grid, FN(code)(grid, row[j] * grid.inverse)) ? g[j] : 0;
+}
+
 TARGET static void FN(blend_to_grid)(FN(grid) grid, int64_t n, const REAL *restrict row, REAL *restrict rounded) {
     for (int64_t j = 0; j < n; j++) rounded[j] = FN(blend_on_grid)(grid, row[j]);
 }
@@ -87,11 +105,9 @@ TARGET static inline __attribute__((always_inline)) int FN(shut)(int activation,
     }
 }
 
-/* state = q(f(z)) along a row; a state that is rounded to zero has -0 where f is shut, +0 where it is not. `slopes` gets
- * dq/ds if it is there, with a state at an end of the range outside. */
+/* state = q(f(z)) along a row; a state that is rounded to zero has -0 where f is shut, +0 where it is not. */
 TARGET static void FN(activate_to_grid)(FN(grid) grid, int64_t activation, REAL slope, int64_t n,
-                                        const REAL *restrict z, const REAL *threshold, REAL *restrict state,
-                                        REAL *restrict slopes) {
+                                        const REAL *restrict z, const REAL *threshold, REAL *restrict state) {
     const REAL *b = activation == EL_MODRELU ? threshold : z;
     FOR_ACTIVATION(activation, IN_VECTORS(n, {
                        const REAL value = FN(apply)(ACTIVATION, slope, z[j], b[j]);
@@ -99,13 +115,22 @@ TARGET static void FN(activate_to_grid)(FN(grid) grid, int64_t activation, REAL 
                        const REAL zero = FN(shut)(ACTIVATION, value) ? -(REAL)0 : (REAL)0;
                        state[j] = k == 0 ? zero : k * grid.step;
                    }));
-    if (!slopes) return;
-    /* A loop of its own: with two results in one the compiler makes no vectors. */
+}
+
+/* The same, and dq/ds of every state; one at an end of the range counts as outside. */
+TARGET static void FN(activate_with_slopes)(FN(grid) grid, int64_t activation, REAL slope, int64_t n,
+                                            const REAL *restrict z, const REAL *threshold, REAL *restrict state,
+                                            REAL *restrict slopes) {
+    const REAL *b = activation == EL_MODRELU ? threshold : z;
     FOR_ACTIVATION(activation, IN_VECTORS(n, {
-                       const REAL v = FN(apply)(ACTIVATION, slope, z[j], b[j]) * grid.inverse;
+                       const REAL value = FN(apply)(ACTIVATION, slope, z[j], b[j]);
+                       const REAL v = value * grid.inverse;
                        const REAL k = FN(clamped)(grid, FN(code)(grid, v));
+                       const REAL zero = FN(shut)(ACTIVATION, value) ? -(REAL)0 : (REAL)0;
+                       const REAL within = k - v;
                        const int end = (k <= grid.low) | (k >= grid.high);
-                       slopes[j] = end ? k : k - v;
+                       state[j] = k == 0 ? zero : k * grid.step;
+                       slopes[j] = end ? k : within;
                    }));
 }
 
@@ -129,14 +154,22 @@ TARGET static inline __attribute__((always_inline)) REAL FN(derivative_of_state)
 TARGET static void FN(deactivate_on_grid)(FN(grid) grid, int64_t activation, REAL slope, int64_t n,
                                           const REAL *restrict state, const REAL *restrict g, REAL *restrict dz) {
     const REAL least = grid.low * grid.step, largest = grid.high * grid.step;
-    FOR_ACTIVATION(activation, for (int64_t j = 0; j < n; j++) {
+    FOR_ACTIVATION(activation, _Pragma("GCC ivdep") for (int64_t j = 0; j < n; j++) {
         const REAL d = FN(derivative_of_state)(ACTIVATION, slope, state[j]);
-        dz[j] = state[j] > least && state[j] < largest ? d * g[j] : 0;
+        dz[j] = (state[j] > least) & (state[j] < largest) ? d * g[j] : 0;
     });
 }
 
-TARGET static void FN(add_products)(int64_t n, REAL *restrict to, const REAL *restrict a, const REAL *restrict b) {
-    for (int64_t j = 0; j < n; j++) to[j] += a[j] * b[j];
+/* The same, and what the step gets. */
+TARGET static void FN(deactivate_with_slopes)(FN(grid) grid, int64_t activation, REAL slope, int64_t n,
+                                              const REAL *restrict state, const REAL *restrict slopes,
+                                              const REAL *restrict g, REAL *restrict dz, REAL *restrict to_step) {
+    const REAL least = grid.low * grid.step, largest = grid.high * grid.step;
+    FOR_ACTIVATION(activation, _Pragma("GCC ivdep") for (int64_t j = 0; j < n; j++) {
+        const REAL d = FN(derivative_of_state)(ACTIVATION, slope, state[j]);
+        dz[j] = (state[j] > least) & (state[j] < largest) ? d * g[j] : 0;
+        to_step[j] += g[j] * slopes[j];
+    });
 }
 
 /* The sum of the parts' rows of n numbers. */

@@ -1,19 +1,47 @@
-/* Bringing rows of the input and of the states to where a product wants them. */
+/* Bringing rows of the input and of the states to where a product wants them, and the gradient of the input back. */
 
-/* The input rows of the steps [first, last) and sequences [from, to) into a (rows x m) array; zero where not valid,
- * so that whatever stands in the padding never reaches a gradient. */
-TARGET static void FN(gather_input)(const REAL *x, int64_t x_t, int64_t x_b, int64_t m, int64_t T, int64_t reverse,
-                                    const int64_t *lengths, int64_t first, int64_t last, int64_t from, int64_t to,
+/* The input of a call: where it lies, and its grid if it is rounded before the product with U. */
+typedef struct {
+    const REAL *x;
+    int64_t x_t, x_b, m, T, B, reverse;
+    const int64_t *lengths;
+    int rounds, slopes; /* slopes: dq/ds of every number is wanted too */
+    FN(grid) grid;
+} FN(input);
+
+/* Of any of the three calls. */
+#define INPUT_OF(call)                                                                                              \
+    (FN(input)) {                                                                                                   \
+        .x = (call)->x, .x_t = (call)->x_t, .x_b = (call)->x_b, .m = (call)->m, .T = (call)->T, .B = (call)->B,     \
+        .reverse = (call)->reverse, .lengths = (call)->lengths, .rounds = (call)->input_step != NULL,               \
+        .slopes = (call)->grad_input_step != NULL,                                                                  \
+        .grid = (call)->input_step ? FN(grid_of)((call)->bits, (call)->input_step) : (FN(grid)){0}                  \
+    }
+
+/* Numbers in a row of a product's operand: x, and beside it dq/ds. */
+TARGET static inline int64_t FN(input_width)(const FN(input) *input) { return input->slopes ? 2 * input->m : input->m; }
+
+/* Numbers of scratch for a row of collect_input. */
+TARGET static inline int64_t FN(input_scratch)(const FN(input) *input) { return input->slopes ? 4 * input->m : input->m; }
+
+/* The input rows of the steps [first, last) and sequences [from, to) one after the other, and behind them as many of dq/ds;
+ * zero where not valid, so that whatever stands in the padding never reaches a gradient. */
+TARGET static void FN(gather_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
                                     REAL *rows) {
+    const int64_t m = input->m, size = (last - first) * (to - from) * m;
+    REAL *const block = rows;
     for (int64_t i = first; i < last; i++) {
-        const int64_t t = el_time(T, i, reverse);
+        const int64_t t = el_time(input->T, i, input->reverse);
         for (int64_t b = from; b < to; b++, rows += m) {
-            if (el_valid(lengths, t, b))
-                memcpy(rows, x + t * x_t + b * x_b, (size_t)m * sizeof(REAL));
+            if (el_valid(input->lengths, t, b))
+                memcpy(rows, input->x + t * input->x_t + b * input->x_b, (size_t)m * sizeof(REAL));
             else
                 memset(rows, 0, (size_t)m * sizeof(REAL));
         }
     }
+    /* All at once: a row is often shorter than a vector. */
+    if (input->rounds && input->slopes) FN(row_to_slopes)(input->grid, size, block, block + size);
+    if (input->rounds) FN(stay_on_grid)(input->grid, size, block);
 }
 
 /* Where the state that a valid step started from lies. */
@@ -35,18 +63,50 @@ TARGET static void FN(gather_previous)(const REAL *out, const REAL *h0, int64_t 
     }
 }
 
-/* Pack `count` gathered input rows of m numbers for a product; `rows` is scratch for as many pointers. */
-TARGET static void FN(pack_input)(int64_t count, int64_t m, const REAL *input, const REAL **rows, REAL *packed) {
-    for (int64_t k = 0; k < count; k++) rows[k] = input + k * m;
-    FN(pack_rows)(count, m, rows, packed);
+/* Add dz^T [x, dq/ds] of the steps [first, last) to `grad_U`, given `gates` columns of dz. `gathered`, `rows` and `packed`
+ * are scratch. */
+TARGET static void FN(collect_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
+                                     int64_t gates, const REAL *dz, int64_t ld, REAL *gathered, const REAL **rows,
+                                     REAL *packed, REAL *grad_U) {
+    const int64_t m = input->m, width = FN(input_width)(input), count = (last - first) * (to - from);
+    FN(gather_input)(input, first, last, from, to, gathered);
+    REAL *pairs = gathered + 2 * count * m;
+    for (int64_t k = 0; k < count; k++) {
+        rows[k] = input->slopes ? pairs + k * width : gathered + k * width;
+        if (!input->slopes) continue;
+        memcpy(pairs + k * width, gathered + k * m, (size_t)m * sizeof(REAL));
+        memcpy(pairs + k * width + m, gathered + (count + k) * m, (size_t)m * sizeof(REAL));
+    }
+    FN(pack_rows)(count, width, rows, packed);
+    FN(multiply_transposed)(gates, width, count, dz, ld, packed, grad_U, FN(stride)(width));
 }
 
 /* The gradient of the input, a block of rows at distance ld, to where it belongs in a contiguous (T, B, m) array. */
-TARGET static void FN(scatter_input)(const REAL *rows, int64_t ld, int64_t m, int64_t T, int64_t B, int64_t reverse,
-                                     int64_t first, int64_t last, int64_t from, int64_t to, REAL *grad_x) {
-    for (int64_t i = first; i < last; i++)
-        for (int64_t b = from; b < to; b++, rows += ld)
-            memcpy(grad_x + (el_time(T, i, reverse) * B + b) * m, rows, (size_t)m * sizeof(REAL));
+TARGET static void FN(scatter_input)(const FN(input) *input, int64_t first, int64_t last, int64_t from, int64_t to,
+                                     const REAL *rows, int64_t ld, REAL *grad_x) {
+    const int64_t m = input->m;
+    for (int64_t i = first; i < last; i++) {
+        const int64_t t = el_time(input->T, i, input->reverse);
+        for (int64_t b = from; b < to; b++, rows += ld) {
+            REAL *to_row = grad_x + (t * input->B + b) * m;
+            if (input->rounds)
+                FN(through_grid)(input->grid, m, input->x + t * input->x_t + b * input->x_b, rows, to_row);
+            else
+                memcpy(to_row, rows, (size_t)m * sizeof(REAL));
+        }
+    }
+}
+
+/* The gradient of the input's step, <U, dz^T dq/ds>, from what the parts collected beside their gradients of U. */
+TARGET static void FN(sum_input_slopes)(const FN(input) *input, int64_t gates, const REAL *U, int parts,
+                                        const REAL *private, int64_t distance, REAL *total) {
+    const int64_t m = input->m, ld = FN(stride)(2 * m);
+    double sum = 0;
+    for (int p = 0; p < parts; p++)
+        for (int64_t i = 0; i < gates; i++)
+            for (int64_t k = 0; k < m; k++)
+                sum += (double)U[i * m + k] * (double)private[p * distance + i * ld + m + k];
+    *total = (REAL)sum;
 }
 
 /* A row of n numbers with room for whole vectors; zeros without one. */

@@ -14,6 +14,7 @@ typedef struct {
     int64_t steps; /* in a block */
     REAL *W, *U, *shift;
     FN(grid) grid;
+    FN(input) input;
     FN(simple_part) part[EL_MOST_PARTS];
 } FN(simple_run);
 
@@ -29,7 +30,7 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
     for (int64_t first = 0; first < T; first += run->steps) {
         const int64_t last = el_smaller(T, first + run->steps);
         if (m > 0) {
-            FN(gather_input)(x, call->x_t, call->x_b, m, T, call->reverse, lengths, first, last, from, to, mine->input);
+            FN(gather_input)(&run->input, first, last, from, to, mine->input);
             if (run->few)
                 FN(multiply_few)((last - first) * R, n, m, mine->input, m, call->U, mine->projected, ld, run->shift, 0);
             else
@@ -55,8 +56,11 @@ TARGET static void FN(simple_forward_part)(void *context, int index) {
                 }
                 if (m == 0) FN(add_row)(n, row, x + t * call->x_t + (from + r) * call->x_b);
                 if (moduli) FN(modulus_row)(n / 2, row, moduli);
-                if (call->bits)
-                    FN(activate_to_grid)(run->grid, call->activation, (REAL)call->slope, n, row, threshold, to_row, slopes);
+                if (slopes)
+                    FN(activate_with_slopes)(run->grid, call->activation, (REAL)call->slope, n, row, threshold, to_row,
+                                             slopes);
+                else if (call->bits)
+                    FN(activate_to_grid)(run->grid, call->activation, (REAL)call->slope, n, row, threshold, to_row);
                 else
                     FN(activate)(call->activation, (REAL)call->slope, n, row, threshold, to_row);
                 memcpy(row, to_row, (size_t)n * sizeof(REAL));
@@ -87,7 +91,7 @@ TARGET static void FN(simple_forward_layout)(FN(simple_run) *run, el_block *bloc
 }
 
 TARGET static int FN(simple_forward)(const el_simple *call) {
-    FN(simple_run) run = {.call = call};
+    FN(simple_run) run = {.call = call, .input = INPUT_OF(call)};
     if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
     run.parts = el_parts(call->T, call->B, call->n * (call->n + call->m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
@@ -127,13 +131,15 @@ TARGET static void FN(simple_pull)(const FN(simple_run) *run, const FN(simple_pa
                 const REAL *moduli = (const REAL *)call->moduli + (t * B + from + r) * (n / 2);
                 FN(complex_unmodrelu_row)(n / 2, value, moduli, g, row, mine->grad_threshold);
             } else {
-                if (call->bits) {
-                    FN(deactivate_on_grid)(run->grid, call->activation, (REAL)call->slope, n, value, g, row);
-                    if (call->grad_step)
-                        FN(add_products)(n, mine->grad_step, g, (const REAL *)call->slopes + (t * B + from + r) * n);
-                } else {
-                    FN(deactivate)(call->activation, (REAL)call->slope, n, value, g, row);
-                }
+                const REAL slope = (REAL)call->slope;
+                if (call->grad_step)
+                    FN(deactivate_with_slopes)(run->grid, call->activation, slope, n, value,
+                                               (const REAL *)call->slopes + (t * B + from + r) * n, g, row,
+                                               mine->grad_step);
+                else if (call->bits)
+                    FN(deactivate_on_grid)(run->grid, call->activation, slope, n, value, g, row);
+                else
+                    FN(deactivate)(call->activation, slope, n, value, g, row);
                 if (call->grad_threshold) FN(add_signed_row)(n, mine->grad_threshold, value, row);
             }
         }
@@ -155,15 +161,12 @@ TARGET static void FN(simple_collect)(const FN(simple_run) *run, const FN(simple
         FN(pack_rows)(count, n, mine->rows, mine->packed_rows);
         FN(multiply_transposed)(n, n, count, mine->dz, ld, mine->packed_rows, mine->grad_W, ld);
     }
-    if (m > 0 && call->grad_U) {
-        FN(gather_input)(call->x, call->x_t, call->x_b, m, T, call->reverse, call->lengths, first, last, from, to,
-                         mine->input);
-        FN(pack_input)(count, m, mine->input, mine->rows, mine->packed_rows);
-        FN(multiply_transposed)(n, m, count, mine->dz, ld, mine->packed_rows, mine->grad_U, ldm);
-    }
+    if (call->grad_U || call->grad_input_step)
+        FN(collect_input)(&run->input, first, last, from, to, n, mine->dz, ld, mine->input, mine->rows, mine->packed_rows,
+                          mine->grad_U);
     if (m > 0 && call->grad_x) {
         FN(multiply)(count, m, n, mine->dz, ld, run->U, mine->dx, ldm, NULL, 0);
-        FN(scatter_input)(mine->dx, ldm, m, T, B, call->reverse, first, last, from, to, call->grad_x);
+        FN(scatter_input)(&run->input, first, last, from, to, mine->dx, ldm, call->grad_x);
     }
 }
 
@@ -171,12 +174,12 @@ TARGET static void FN(simple_backward_part)(void *context, int index) {
     const FN(simple_run) *run = context;
     const el_simple *call = run->call;
     FN(simple_part) mine = run->part[index];
-    const int64_t T = call->T, n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t T = call->T, n = call->n, ld = FN(stride)(n), ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t from = el_slice(call->B, run->parts, index), to = el_slice(call->B, run->parts, index + 1);
     const int64_t R = to - from;
     const REAL *grad_h_n = call->grad_h_n;
     memset(mine.grad_W, 0, (size_t)(call->grad_W ? n * ld : 0) * sizeof(REAL));
-    memset(mine.grad_U, 0, (size_t)(call->grad_U ? n * ldm : 0) * sizeof(REAL));
+    memset(mine.grad_U, 0, (size_t)(n * ldu) * sizeof(REAL));
     memset(mine.grad_shift, 0, (size_t)ld * sizeof(REAL));
     memset(mine.grad_threshold, 0, (size_t)ld * sizeof(REAL));
     if (call->grad_step) memset(mine.grad_step, 0, (size_t)ld * sizeof(REAL));
@@ -209,6 +212,7 @@ TARGET static void FN(simple_backward_part)(void *context, int index) {
 TARGET static void FN(simple_backward_layout)(FN(simple_run) *run, el_block *block) {
     const el_simple *call = run->call;
     const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t ldu = FN(stride)(FN(input_width)(&run->input));
     const int64_t R = el_most_rows(call->B, run->parts), count = run->steps * R;
     const size_t real = sizeof(REAL);
     run->W = el_cut(block, (size_t)(n * ld) * real);
@@ -218,15 +222,15 @@ TARGET static void FN(simple_backward_layout)(FN(simple_run) *run, el_block *blo
         part->dh = el_cut(block, (size_t)(R * ld) * real);
         part->pulled = el_cut(block, (size_t)(R * ld) * real);
         part->dz = el_cut(block, (size_t)(count * ld) * real);
-        part->input = el_cut(block, (size_t)(count * m) * real);
-        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldm ? ld : ldm)) * real);
+        part->input = el_cut(block, (size_t)(count * FN(input_scratch)(&run->input)) * real);
+        part->packed_rows = el_cut(block, (size_t)(count * (ld > ldu ? ld : ldu)) * real);
         part->dx = el_cut(block, (size_t)(count * ldm) * real);
         part->rows = el_cut(block, (size_t)count * sizeof(REAL *));
         part->pad = el_cut(block, (size_t)n * real);
     }
     /* Laid out part after part at one distance, as sum_parts wants them. */
     for (int p = 0; p < run->parts; p++) run->part[p].grad_W = el_cut(block, (size_t)(n * ld) * real);
-    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(n * ldm) * real);
+    for (int p = 0; p < run->parts; p++) run->part[p].grad_U = el_cut(block, (size_t)(n * ldu) * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_shift = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++) run->part[p].grad_threshold = el_cut(block, (size_t)ld * real);
     for (int p = 0; p < run->parts; p++)
@@ -234,9 +238,9 @@ TARGET static void FN(simple_backward_layout)(FN(simple_run) *run, el_block *blo
 }
 
 TARGET static int FN(simple_backward)(const el_simple *call) {
-    FN(simple_run) run = {.call = call};
+    FN(simple_run) run = {.call = call, .input = INPUT_OF(call)};
     if (call->bits) run.grid = FN(grid_of)(call->bits, call->step);
-    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldm = FN(stride)(m);
+    const int64_t n = call->n, m = call->m, ld = FN(stride)(n), ldu = FN(stride)(FN(input_width)(&run.input));
     run.parts = el_parts(call->T, call->B, n * (n + m), el_smaller(call->threads, EL_MOST_PARTS));
     run.steps = el_block_steps(call->T, el_most_rows(call->B, run.parts));
     el_block block = {0};
@@ -253,7 +257,9 @@ TARGET static int FN(simple_backward)(const el_simple *call) {
     const int parts = run.parts;
 #define DISTANCE(field) (parts > 1 ? part[1].field - part[0].field : 0)
     if (call->grad_W) FN(sum_parts)(n, n, ld, parts, part->grad_W, DISTANCE(grad_W), call->grad_W);
-    if (call->grad_U) FN(sum_parts)(n, m, ldm, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_U) FN(sum_parts)(n, m, ldu, parts, part->grad_U, DISTANCE(grad_U), call->grad_U);
+    if (call->grad_input_step)
+        FN(sum_input_slopes)(&run.input, n, call->U, parts, part->grad_U, DISTANCE(grad_U), call->grad_input_step);
     if (call->grad_shift) FN(sum_parts)(1, n, ld, parts, part->grad_shift, DISTANCE(grad_shift), call->grad_shift);
     if (call->grad_threshold)
         FN(sum_parts)(1, call->activation == EL_COMPLEX_MODRELU ? n / 2 : n, ld, parts, part->grad_threshold,

@@ -45,8 +45,8 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "trials": ("experiments", "analysis", "training", "runs", "tasks", "quantization"),
     "sweep": ("experiments", "training", "runs", "tasks", "models"),
     "estimators": ("training", "runs", "tasks", "models", "readout"),
+    "bench": ("deploy", "models", "layers", "recurrence", "matrices"),
     "deploy": ("training", "runs", "tasks", "models", "readout", "layers", "quantization", "recurrence", "matrices"),
-    "bench": ("models", "layers", "recurrence", "matrices"),
     "experiments": ("analysis", "training", "runs", "tasks", "models", "readout", "matrices"),
     "analysis": (
         *("training", "runs", "tasks", "models", "readout", "optim", "layers", "quantization", "matrices"),

@@ -15,7 +15,7 @@ TEMPLATE = """{% extends "base.html" %}{% block title %}charts{% endblock %}{% b
 
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    near = [(10.0**-k, 10.0**-k * (1 + k % 3)) for k in range(6)]
+    near = [charts.Dot(10.0**-k, 10.0**-k * (1 + k % 3), f"run {k}", hollow=k == 2) for k in range(6)]
     plot = charts.scatter({"runs": near}, title="both", x_title="published", y_title="ours", diagonal="the same")
     points = charts.Figure("points", (plot,), (charts.Key(0, "c0", "runs"), charts.Key(1, "plain dotted", "the same")))
     counts = [[100 - 10 * k if k == j else 3 * k for j in range(8)] for k in range(8)]
@@ -49,7 +49,23 @@ def test_charts_can_be_read(chromium: Any, file: Path, width: int, dark: bool) -
 
 def test_the_legend_hides_points(chromium: Any, file: Path) -> None:
     with browser.visit(chromium, file) as page:
-        dots = page.locator("#points path.dot.cloud")
+        dots = page.locator("#points .cloud circle").first
         assert dots.is_visible()
         page.get_by_role("checkbox", name="runs").uncheck(force=True)
         assert not dots.is_visible()
+
+
+def test_points_are_named(chromium: Any, file: Path) -> None:
+    with browser.visit(chromium, file) as page:
+        figure = page.locator("#points")
+        chart = figure.locator(".chart")
+        chart.press("ArrowRight")
+        assert figure.locator(".tip:visible").inner_text() == "run 5", "the leftmost"
+        chart.press("ArrowRight")
+        assert figure.locator(".tip:visible").inner_text() == "run 4"
+        chart.press("Escape")
+        assert figure.locator(".tip:visible").count() == 0
+        figure.locator(".rings circle").hover()
+        assert figure.locator(".tip:visible").inner_text() == "run 2"
+        figure.get_by_role("checkbox").first.uncheck(force=True)
+        assert not figure.locator(".rings circle").is_visible()

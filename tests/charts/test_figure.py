@@ -6,7 +6,7 @@ import math
 import pytest
 from html_reader import read
 
-from eigenloop.charts import Figure, Key, Line, compared, draw, matrix, rules, scales, scatter, sequences
+from eigenloop.charts import Dot, Figure, Key, Line, compared, draw, matrix, rules, scales, scatter, sequences
 from eigenloop.charts.chart import Chart
 
 RED, BLUE = Key(0, "c0", "red <1>"), Key(1, "c1", "blue")
@@ -83,21 +83,24 @@ def test_lines_dots_and_crosses() -> None:
 def test_values_that_are_not_finite_are_refused(bad: float) -> None:
     with pytest.raises(ValueError, match="give None for a value that is not finite"):
         Line(RED, (0, 1), (1.0, bad))
-    with pytest.raises(ValueError, match="2 places, but 1, 1, 1 heights"):
+    with pytest.raises(ValueError, match="2 places, but 1, 1, 1, 1 heights"):
         Line(RED, (0, 1), (1.0,))
 
 
 def test_a_scatter_plot_with_its_diagonal() -> None:
-    points = [(10.0**k, 2 * 10.0**k) for k in range(-4, 1)]
+    points = [Dot(10.0**k, 2 * 10.0**k, f"run {k}", hollow=k == 0) for k in range(-4, 1)]
     made = scatter({"runs": points}, title="t", x_title="published", y_title="ours", diagonal="the same")
     assert made.x == made.y
     assert made.x.log
-    cloud, same = made.curves
-    assert cloud.dots.count("h0") == 5
+    cloud, rings, same = made.curves
+    assert [name for *_, name in cloud.points] == ["run -4", "run -3", "run -2", "run -1"]
+    assert [name for *_, name in rings.points] == ["run 0"]
+    assert "rings key-0" in rings.style, "hidden together with the others of its group"
+    assert all(100 - top > left for left, top, _ in cloud.points), "twice as large lies above the diagonal"
     assert same.line == "M0 1000l2000 -1000", "from corner to corner"
     assert (made.x_title, made.y_title) == ("published, log scale", "ours, log scale")
-    assert made.values.rows[0] == ("runs", "0.0001", "0.0002")
-    assert made.description.startswith("runs: 5 points; the same: from ")
+    assert made.values.rows[0] == ("run -4", "0.0001", "0.0002")
+    assert made.description.startswith("runs: 4 points; runs: 1 points; the same: from ")
 
 
 def test_a_matrix_of_counts_is_a_table() -> None:

@@ -14,6 +14,7 @@ import pytest
 from training.own_data import separable, wave
 from training.small import metrics_of, summary_of, weights_of
 
+import eigenloop as el
 from eigenloop.cli import main
 from eigenloop.quantization import size_report
 from eigenloop.runs import checkpoints
@@ -53,6 +54,24 @@ def spreadsheet(path: Path, cases: int = 60) -> Path:
                 values = rng.normal(size=2) + (2 if mood == "wild" else -2)
                 writer.writerow([f"walk {case}", step, *(f"{value:.3f}" for value in values), mood, f"P{case % 12}"])
     return path
+
+
+@pytest.mark.parametrize("model", ["ncgru", "gru", "lstm", "rnn"])
+def test_weights_and_states_in_few_bits(model: str) -> None:
+    """The ranges are calibrated and learned, a run that was cut ends as one that was not, and it becomes integers."""
+    data = str(separable(Path("watch.npz")))
+    arguments = ["fit", data, "--model", model, "--bits", "4", "--state-bits", "8", *QUICK]
+    assert call(*arguments, "--out", "whole") == 0
+    assert call(*arguments, "--steps", "25", "--out", "cut") == 0
+    assert call("fit", "--out", "cut", "--resume", "--steps", "60") == 0
+    assert weights_of(Path("cut"), 60) == weights_of(Path("whole"), 60)
+    net = load_run("whole")[0]
+    assert net.rnn.state_quantizer.bits == 8
+    assert net.rnn.quantizer is not None
+    ranges = {name: float(value.detach()) for name, value in net.rnn.named_parameters() if "range" in name}
+    assert "input_range" in ranges
+    assert all(value > 0 and value != 4.0 for value in ranges.values())
+    assert {cell.formats.bits for cell in el.deploy.integer(net).cells} == {8}
 
 
 def test_a_spreadsheet_becomes_predictions(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,8 +7,9 @@ import made_up
 import pytest
 from made_up import record
 
-from eigenloop.comparison import wording
+from eigenloop.comparison import verdicts, wording
 from eigenloop.comparison.claims import Finding, findings
+from eigenloop.comparison.scorecard import Score, scores
 from eigenloop.experiments import Record, library, planned
 
 UNFINISHED: dict[str, Any] = {"complete": False, "status": "unfinished", "steps": 100}
@@ -23,6 +24,16 @@ def judge(folder: Path, claim: dict[str, Any], *runs: Record, **changes: Any) ->
 def compared(folder: Path, ours: list[Record], theirs: list[Record], **claim: Any) -> Finding:
     rows = {"ours": made_up.ROWS["ours"] | {"claim": claim or {"below_row": "gru"}}, "gru": made_up.ROWS["gru"]}
     return findings([made_up.sheet(folder, made_up.experiment(rows=rows), ours=ours, gru=theirs)])[0]
+
+
+def written(finding: Finding) -> str:
+    """The verdict with what keeps the runs from deciding."""
+    return finding.verdict + (f": {', '.join(finding.limits)}" if finding.limits else "")
+
+
+def score(finding: Finding) -> Score:
+    (only,) = scores([finding])
+    return only
 
 
 def seeds(*values: float, **changes: Any) -> list[Record]:
@@ -64,13 +75,13 @@ def changed(**model: Any) -> dict[str, Any]:
     ],
 )
 def test_bounds(tmp_path: Path, claim: dict[str, Any], runs: list[Record], verdict: str) -> None:
-    assert wording.verdict(judge(tmp_path, claim, *runs)) == verdict
+    assert written(judge(tmp_path, claim, *runs)) == verdict
 
 
 def test_settings_that_the_paper_does_not_give_are_other_settings(tmp_path: Path) -> None:
     row = made_up.ROWS["gru"] | {"claim": {"below": 0.1}, "departs": "The rate is not given."}
     found = made_up.sheet(tmp_path, made_up.experiment(rows={"row": row}), row=seeds(0.01, 0.02, 0.03))
-    assert wording.verdict(findings([found])[0]) == "supported: other settings"
+    assert written(findings([found])[0]) == "supported: other settings"
     assert "The rate is not given." in wording.remarks(found.line("row"))
 
 
@@ -86,8 +97,8 @@ def test_bounds_of_accuracies(tmp_path: Path) -> None:
         made = made_up.experiment(rows={"row": made_up.ROWS["gru"] | {"published": 93.0, "claim": claim}}, **accuracy)
         run = record(value, metric="accuracy", budget=budget)
         (finding,) = findings([made_up.sheet(tmp_path / str(i), made, row=run)])
-        assert wording.verdict(finding) == verdict
-        assert wording.statement(finding) == f"accuracy {next(iter(claim))} 80 %"
+        assert written(finding) == verdict
+        assert verdicts.bound(finding) == f"claimed: accuracy {next(iter(claim))} 80 %"
 
 
 def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
@@ -97,8 +108,9 @@ def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
     made = made_up.experiment(rows=rows)
     runs = {run.row_name: record(0.01, config=run.config().as_dict()) for run in planned(made, "hour") if not run.seed}
     for finding in findings([made_up.sheet(tmp_path, made, **runs)]):
-        assert wording.verdict(finding) == "undecided: smaller task"
-        assert "task.length 5, in the paper 20" in wording.evidence(finding)
+        assert written(finding) == "undecided: smaller task"
+        assert "task.length 5, in the paper 20" in finding.because
+        assert verdicts.verdict(score(finding)) == "open: smaller task"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +149,7 @@ def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
 )
 def test_rows(tmp_path: Path, ours: list[Record], theirs: list[Record], verdict: str, because: str) -> None:
     finding = compared(tmp_path, ours, theirs)
-    assert wording.verdict(finding) == verdict
+    assert written(finding) == verdict
     assert because in finding.because
     assert bool(because) == bool(finding.because)
 
@@ -156,8 +168,7 @@ def test_a_row_that_matches_another_is_no_worse(
     tmp_path: Path, ours: list[Record], theirs: list[Record], verdict: str
 ) -> None:
     finding = compared(tmp_path, ours, theirs, matches="gru")
-    assert wording.verdict(finding) == verdict
-    assert wording.statement(finding) == "loss no worse than that of GRU"
+    assert written(finding) == verdict
 
 
 def along(*steps: int, last: int = 1000, **changes: Any) -> list[Record]:
@@ -171,23 +182,58 @@ def along(*steps: int, last: int = 1000, **changes: Any) -> list[Record]:
 @pytest.mark.parametrize(
     ("claim", "ours", "theirs", "verdict", "evidence"),
     [
-        ("below_row", along(200, 300, 400), along(600, 700, 800), "yes", "after 300 steps against after 700 steps"),
-        ("below_row", along(600, 700, 800), along(200, 300, 400), "no", "after 700 steps against after 300 steps"),
-        ("below_row", along(200, 300, 400), along(0, 0, 0), "yes", "after 300 steps against not in 1,000 steps"),
+        (
+            "below_row",
+            along(200, 300, 400),
+            along(600, 700, 800),
+            "yes",
+            "NC-GRU: 0.1 after 300 steps; GRU: 0.1 after 700 steps",
+        ),
+        (
+            "below_row",
+            along(600, 700, 800),
+            along(200, 300, 400),
+            "no",
+            "NC-GRU: 0.1 after 700 steps; GRU: 0.1 after 300 steps",
+        ),
+        (
+            "below_row",
+            along(200, 300, 400),
+            along(0, 0, 0),
+            "yes",
+            "NC-GRU: 0.1 after 300 steps; GRU: not down to 0.1 in 1,000 steps",
+        ),
         ("below_row", along(0, 0, 0), along(200, 300, 400), "no", "not reached with 3 of 3 seeds"),
         ("below_row", along(0, budget="hour"), along(200, budget="hour"), "undecided", "not reached with 1 of 1 seeds"),
-        ("below_row", along(300, 300, 300), along(400, 400, 400), "undecided", "not larger than the spread"),
-        ("matches", along(300, 300, 300), along(200, 200, 200), "yes", "after 300 steps against after 200 steps"),
-        ("matches", along(600, 700, 600), along(200, 300, 200), "no", "after 633 steps against after 233 steps"),
+        (
+            "below_row",
+            along(300, 300, 300),
+            along(400, 400, 400),
+            "undecided",
+            "the difference is not larger than the spread over seeds",
+        ),
+        (
+            "matches",
+            along(300, 300, 300),
+            along(200, 200, 200),
+            "yes",
+            "NC-GRU: 0.1 after 300 steps; GRU: 0.1 after 200 steps",
+        ),
+        (
+            "matches",
+            along(600, 700, 600),
+            along(200, 300, 200),
+            "no",
+            "NC-GRU: 0.1 after 633 steps; GRU: 0.1 after 233 steps",
+        ),
     ],
 )
 def test_which_row_is_faster(
     tmp_path: Path, claim: str, ours: list[Record], theirs: list[Record], verdict: str, evidence: str
 ) -> None:
     finding = compared(tmp_path, ours, theirs, **{claim: "gru", "reaches": 0.1})
-    assert wording.verdict(finding) == verdict
-    assert evidence in wording.evidence(finding)
-    assert wording.statement(finding).startswith("loss of 0.1 reached ")
+    assert written(finding) == verdict
+    assert evidence in (verdicts.ours(score(finding)), finding.because)
 
 
 def test_several_rows_are_several_claims(tmp_path: Path) -> None:
@@ -198,36 +244,64 @@ def test_several_rows_are_several_claims(tmp_path: Path) -> None:
     }
     made = made_up.experiment(rows=rows)
     found = findings([made_up.sheet(tmp_path, made, ours=record(1.0), gru=record(2.0), lstm=record(0.5))])
-    assert [(wording.statement(finding), wording.verdict(finding)) for finding in found] == [
-        ("loss below that of GRU", "supported: shorter, one seed"),
-        ("loss below that of LSTM", "contradicted: shorter, one seed"),
-        ("loss below 3", "supported: shorter, one seed"),
+    assert [(finding.other and finding.other.row.label, written(finding)) for finding in found] == [
+        ("GRU", "supported: shorter, one seed"),
+        ("LSTM", "contradicted: shorter, one seed"),
+        (None, "supported: shorter, one seed"),
     ]
+    (both,) = scores(found)
+    assert (both.answer, both.holding, both.telling) == ("in part", 2, found[1])
+    assert verdicts.verdict(both) == "in part (2 of 3), shorter, one seed"
+    assert verdicts.failures(both) == "NC-GRU: 1.00, LSTM: 0.500"
 
 
-def test_evidence(tmp_path: Path) -> None:
-    finding = compared(tmp_path / "1", [record(1.0)], [record(2.0)])
-    assert wording.statement(finding) == "loss below that of GRU"
-    assert wording.evidence(finding) == "1.00 against 2.00, 4,000 of 20,000 steps, 1 seed"
-    finding = compared(tmp_path / "2", [record(1.0, train_curve=[], **UNFINISHED)], [record(2.0)])
-    assert wording.evidence(finding) == (
-        "1.00 (100 of 20,000 steps, unfinished) against 2.00 (4,000 of 20,000 steps), 1 seed; a run is unfinished"
+def test_a_sentence_is_one_line_and_shows_the_narrowest_comparison(tmp_path: Path) -> None:
+    rows = {
+        "ours": made_up.ROWS["ours"] | {"said": "the best", "claim": {"below_row": ["gru", "lstm", "rnn"]}},
+        "gru": made_up.ROWS["gru"] | {"published": 2e-5},
+        "lstm": made_up.ROWS["gru"] | {"label": "LSTM", "published": None, "said": "worse"},
+        "rnn": made_up.ROWS["gru"] | {"label": "RNN"},
+    }
+    made = made_up.experiment(rows=rows)
+    found = made_up.sheet(
+        tmp_path, made, ours=seeds(1.0, 1.1, 1.2), gru=seeds(2.0, 2.1, 2.2), lstm=seeds(9.0, 9.1, 9.2)
     )
+    (best,) = scores(findings([found]))
+    assert (best.answer, best.whole, best.decided) == ("yes", False, False)
+    assert verdicts.verdict(best) == "yes so far (2 of 3)"
+    assert verdicts.ours(best) == "NC-GRU: 1.10 ± 0.10; GRU: 2.10 ± 0.10"
+    assert verdicts.published(best) == "1e-5; 2e-5"
+    assert verdicts.runs(best) == "paper's length, 3 seeds, 9 min"  # nine runs of 61 seconds
+    assert verdicts.tally([best]) == {"yes": 0, "in part": 0, "no": 0, "open": 1, "not run": 0}
+
+
+def test_claims_of_a_row_in_words_of_their_own(tmp_path: Path) -> None:
+    claims = [{"below_row": "gru"}, {"below": 3.0, "said": "solves it"}]
+    rows = {"ours": made_up.ROWS["ours"] | {"said": "better", "claim": claims}, "gru": made_up.ROWS["gru"]}
+    judged = scores(findings([made_up.sheet(tmp_path, made_up.experiment(rows=rows), ours=seeds(1.0, 1.1, 1.2))]))
+    assert [(score.said, score.answer) for score in judged] == [("better", "open"), ("solves it", "yes")]
+    assert [verdicts.verdict(score) for score in judged] == ["open: GRU is not run", "yes"]
+    assert verdicts.ours(judged[1]) == "1.10 ± 0.10 (claimed: loss below 3)"
+
+
+def test_lengths_that_differ_are_both_written(tmp_path: Path) -> None:
+    finding = compared(tmp_path, [record(1.0, train_curve=[], **UNFINISHED)], [record(2.0)])
+    assert verdicts.verdict(score(finding)) == "open: a run is unfinished"
+    assert verdicts.runs(score(finding)) == ("100 of 20,000 steps, unfinished; 4,000 of 20,000 steps, one seed, 2 min")
 
 
 def test_a_computed_claim_that_holds_is_counted_and_one_that_does_not_is_listed(tmp_path: Path) -> None:
-    for second, listed, said in ((3.1, False, "Not listed: 1 about computed numbers, which hold."), (9.0, True, "")):
+    for second, listed in ((3.1, False), (9.0, True)):
         values = {"first": made_up.computed(5.19), "second": made_up.computed(second)}
-        (finding,) = found = findings([made_up.sheet(tmp_path, made_up.analysis(), **values)])
-        assert finding.listed == listed
-        assert wording.verdict(finding) == ("no" if listed else "yes")
-        assert said in wording.tally(found)
-        assert ("1 no." in wording.tally(found)) == listed
-        assert "1 yes" not in wording.tally(found)  # what is computed is counted apart
+        (finding,) = findings([made_up.sheet(tmp_path, made_up.analysis(), **values)])
+        assert written(finding) == ("no" if listed else "yes")
+        assert score(finding).listed == listed
+        unlisted = verdicts.unlisted([score(finding)])
+        assert unlisted == ([] if listed else ["Claims about computed numbers that hold are not listed (1)."])
 
 
 def test_an_analysis_that_trains_for_a_shorter_time_than_the_paper_decides_nothing(tmp_path: Path) -> None:
     figure = library.load("ncgru-fig8")
     found = made_up.sheet(tmp_path, figure, order_2=made_up.computed(0.03))
-    assert wording.verdict(findings([found])[0]) == "supported: shorter, one seed"
+    assert written(findings([found])[0]) == "supported: shorter, one seed"
     assert wording.length(found.line("order-2").outcome).startswith("500 of 20,000 steps")

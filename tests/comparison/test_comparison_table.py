@@ -31,8 +31,8 @@ def test_only_analyses_and_budgets_hour_and_full_fill_rows_in(tmp_path: Path) ->
     assert [line.filled for line in sheets[1].lines] == [False, False, True, True]
     assert [sheet.filled for sheet in sheets] == [1, 2]
     assert wording.counted(sheets) == (
-        "Of 4 published numbers of trained networks 2 have ours beside them, 1 at the paper's length. Of 2 that are "
-        "computed 1 has."
+        "Run again: 2 of 4 published numbers for trained networks, 1 of them at the paper's length; 1 of 2 computed "
+        "numbers."
     )
 
 
@@ -41,7 +41,6 @@ def test_the_largest_budget_is_chosen(tmp_path: Path) -> None:
     line = made_up.line(tmp_path, *runs)
     assert line.outcome is not None
     assert (line.outcome.budget, line.outcome.mean, line.outcome.status) == ("full", 3.0, "unfinished")
-    assert line.command == "eigenloop reproduce made-up --budget full --only row"
 
 
 def test_a_budget_at_which_nothing_was_measured_is_passed_over(tmp_path: Path) -> None:
@@ -55,12 +54,21 @@ def test_rows_without_a_result_are_there(tmp_path: Path) -> None:
     line = made_up.line(tmp_path)
     assert (line.filled, line.ratio, line.standing) == (False, None, None)
     assert wording.ours(line) == "not run"
-    assert line.command == "eigenloop reproduce made-up --budget hour --only row"
+    assert wording.not_run(Sheet(line.experiment, (line,))) == "GRU (hours unknown)"
 
 
-def test_a_number_that_a_paper_quotes_has_no_command(tmp_path: Path) -> None:
+def test_a_number_that_a_paper_quotes_costs_nothing(tmp_path: Path) -> None:
     line = made_up.line(tmp_path, budgets={"hour": {"seeds": []}, "full": {"seeds": []}})
-    assert line.command is None
+    assert wording.not_run(Sheet(line.experiment, (line,))) == "GRU (quoted by the paper)"
+
+
+def test_hours_of_rows_that_were_not_run(tmp_path: Path) -> None:
+    (tmp_path / "hours.json").write_text('{"rows": {"made-up/gru": 1.25, "made-up/ours": 40}}')
+    made = made_up.sheet(tmp_path, made_up.experiment())
+    assert wording.not_run(made) == "GRU (1.2 h); NC-GRU (40 h). In all 41 h"
+    (tmp_path / "hours.json").write_text('{"rows": [1]}')
+    with pytest.raises(RunError, match=r"hours\.json is damaged"):
+        compare([made_up.experiment()], tmp_path)
 
 
 def test_mean_and_spread_over_seeds(tmp_path: Path) -> None:
@@ -91,7 +99,7 @@ def test_there_is_a_ratio_at_the_papers_length_and_task_only(
     line = made_up.line(tmp_path, record(1e-5, **{"budget": "full", **changes}))
     assert (line.ratio is not None, line.standing is not None) == (compared, compared)
     assert wording.ratio(line) == ("0.50 x" if compared else wording.MISSING)
-    assert ("1 at the paper's length" in wording.counted([Sheet(line.experiment, (line,))])) == compared
+    assert ("1 of them at the paper's length" in wording.counted([Sheet(line.experiment, (line,))])) == compared
 
 
 def test_one_seed_has_no_spread(tmp_path: Path) -> None:
@@ -108,7 +116,7 @@ def test_finished_seeds_count_before_unfinished_and_diverged_ones(tmp_path: Path
     assert line.outcome is not None
     assert line.outcome.mean == 5.0
     assert wording.seeds(line.outcome) == "2 of 3"
-    assert "1 of 3 seeds is unfinished and left out." in wording.remarks(line)
+    assert "1 of 3 seeds is unfinished and not counted." in wording.remarks(line)
     line = made_up.line(tmp_path / "two", *runs[:2], lost)
     assert line.outcome is not None
     assert (line.outcome.mean, wording.seeds(line.outcome)) == (1.0, "1 of 3, 1 diverged")
@@ -202,15 +210,15 @@ def test_settings_that_are_not_the_papers_are_told(tmp_path: Path) -> None:
     run = record(1.0, config=config.as_dict(), config_hash=config_hash(config), parameters=98)
     line = made_up.sheet(tmp_path, made, row=run).line("row")
     assert wording.remarks(line) == [
-        "98 parameters; in the paper 99.",
-        "Other settings than the paper's: task.length 5, in the paper 20.",
+        "It has 98 parameters; the paper's has 99.",
+        "Settings that differ from the paper's: task.length 5, in the paper 20.",
     ]
     assert wording.length(line.outcome) == "4,000 of 20,000 steps, smaller task"
     assert line.outcome is not None
     assert not line.outcome.outdated
     old = run.model_copy(update={"config_hash": "f" * 12})
     line = made_up.sheet(tmp_path, made, row=old).line("row")
-    assert "The settings of this row have changed since: run it again." in wording.remarks(line)
+    assert "The settings of this row have changed since it was run: run it again." in wording.remarks(line)
 
 
 def test_a_result_of_an_older_arithmetic_is_stale_and_decides_nothing(tmp_path: Path) -> None:
@@ -232,7 +240,7 @@ def test_a_result_of_an_older_arithmetic_is_stale_and_decides_nothing(tmp_path: 
 def test_a_shared_training_is_said(tmp_path: Path) -> None:
     rows = {**made_up.ROWS, "later": {**made_up.ROWS["gru"], "label": "GRU, 8 bits", "trained_as": "gru"}}
     found = made_up.sheet(tmp_path, made_up.experiment(rows=rows, measure="test"))
-    assert wording.remarks(found.line("later")) == ["The trained network of GRU, measured again."]
+    assert wording.remarks(found.line("later")) == ["Measured on the trained network of GRU."]
     assert wording.remarks(found.line("gru")) == []
 
 

@@ -46,7 +46,7 @@ def test_no_serious_barriers_on_the_whole_page(chromium: Any) -> None:
 
 def test_curves_are_read_and_hidden(chromium: Any) -> None:
     with browser.visit(chromium, PAGE) as page:
-        figure = page.locator(".figure").filter(has=page.get_by_role("checkbox")).first
+        figure = page.locator(".drawings .figure").first
         figure.locator(".chart").press("ArrowLeft")
         label = figure.get_by_role("checkbox").first.get_attribute("data-short")
         assert label in figure.locator(".tip:visible").inner_text()

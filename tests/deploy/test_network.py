@@ -257,7 +257,7 @@ def test_counts_of_a_sensor() -> None:
     as_real = folded.predict(counts.astype(np.float64))
     np.testing.assert_allclose(folded.predict(counts), as_real, atol=0.02)
     names = {part.name: part.bytes for part in folded.report().size.parts}
-    assert names["input multipliers"] + names["input offsets"] + names["input shift"] == 3 * (4 + 8) + 1
+    assert names["input multipliers"] + names["input offsets"] == 3 * (4 + 8)
 
 
 SUPPORTED = [name for name in registry.MODELS.own if name not in ("eurnn", "urnn-full")]
@@ -354,19 +354,18 @@ def test_bytes_and_multiplications_by_hand() -> None:
     assert report.readout_products == 4 * 12
     sizes = {part.name: part.bytes for part in report.size.parts}
     for gate in ("reset", "update", "candidate"):
-        assert sizes[f"recurrent_l0.{gate}"] == 12 * 12 * 4 // 8
-        assert sizes[f"weight_ih_l0.{gate}"] == 12 * 3 * 4 // 8
+        assert sizes[f"recurrent_l0.{gate}"] == 12 * 6 + 2  # six bytes a row; the last one is read as eight
+        assert sizes[f"weight_ih_l0.{gate}"] == 12 * 2 + 2  # 12 bits are two bytes; the last row is read as four
         packed = whole.cells[0].gates[gate].recurrent.packed()
         assert len(packed) == sizes[f"recurrent_l0.{gate}"]
     assert sizes["table of tanh"] == 66
-    assert sizes["multipliers_l0"] == 4 * (3 * 2 + 1)  # W and U of each gate, and tanh's
-    assert sizes["shifts_l0"] == 4
-    assert sizes["readout.weight"] == 48
+    assert not any("multipliers" in name for name in sizes)  # one for a matrix: they stand in the code
+    assert sizes["readout.weight"] == 48 + 4
     memory = {part.name: part.bytes for part in report.size.ram}
-    assert memory == {"state of layer 0": 12, "new state": 24, "input": 3, "outputs": 16}
+    assert memory == {"state of layer 0": 12, "vectors of a step": 2 * (16 + 16 + 8), "input": 3, "outputs": 16}
     assert size_report(whole) == report.size
-    assert report.size.ram_bytes == 55
-    assert "in memory, 55 bytes" in str(size_report(whole))
+    assert report.size.ram_bytes == 111
+    assert "in memory, 111 bytes" in str(size_report(whole))
     with pytest.raises(ValueError, match="are decided"):
         size_report(whole, bits=4)
 

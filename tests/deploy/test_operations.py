@@ -13,7 +13,7 @@ from eigenloop.deploy import operations as op
 from eigenloop.deploy.formats import checked_width, format_for
 from eigenloop.deploy.inputs import values_for
 from eigenloop.deploy.multipliers import multipliers
-from eigenloop.deploy.packing import packed, unpacked
+from eigenloop.deploy.packing import group, packed, unpacked
 from eigenloop.deploy.table import table_for
 
 INT32 = st.one_of(st.integers(-(2**31), 2**31 - 1), st.sampled_from([-(2**31), 2**31 - 1, 0, 1, -1]))
@@ -245,11 +245,17 @@ def test_packing(bits: int, data: st.DataObject, rows: int, columns: int) -> Non
         data.draw(st.lists(st.lists(code, min_size=columns, max_size=columns), min_size=rows, max_size=rows))
     )
     stored = packed(codes, bits)
-    assert len(stored) == math.ceil(codes.size * bits / 8)
+    size = math.ceil(columns * bits / 8)
+    groups = math.ceil(columns / group(bits))
+    assert group(bits) * bits % 8 == 0
+    assert group(bits) * bits >= 32
+    assert len(stored) == (rows - 1) * size + groups * group(bits) * bits // 8  # the last row is read in whole groups
     assert np.array_equal(unpacked(stored, bits, codes.shape), codes)
-    stream = int.from_bytes(stored.tobytes(), "little")  # one long number, the first code lowest
-    for i, value in enumerate(codes.reshape(-1)):
-        assert (stream >> (i * bits)) % 2**bits == int(value) % 2**bits
+    for row, values in enumerate(codes):
+        stream = int.from_bytes(stored[row * size :].tobytes(), "little")  # one long number, the first code lowest
+        for j, value in enumerate(values):
+            assert (stream >> (j * bits)) % 2**bits == int(value) % 2**bits
+    assert not stored[rows * size :].any()
 
 
 @given(bits=BITS, largest=st.floats(1e-6, 1e6))

@@ -49,7 +49,8 @@ def test_every_step_is_on_the_networks_own_grid(name: str, bits: int) -> None:
             torch_codes.append(codes)
             q = codes[0]
         state = tuple(torch_codes)
-    assert np.mean(equal) > 0.9
+    # Products with gates are rounded alike, halves included: Note [A margin for halves] in recurrence/rounding.py.
+    assert np.mean(equal) > (0.99 if name == "ncgru" else 0.9)
 
 
 def test_another_width_is_calibrated() -> None:

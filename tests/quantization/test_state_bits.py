@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor, nn
 
 import eigenloop as el
@@ -204,16 +206,100 @@ def test_training_with_eight_bits_learns_what_floating_point_learns(name: str) -
     assert losses[8] < 0.15
 
 
+def _everything(layer: Any, x: Tensor, lengths: Tensor | None) -> dict[str, Tensor]:
+    """The output, what is carried in the end, and the gradients of input, initial state, weights and ranges."""
+    generator = torch.Generator().manual_seed(5)
+    sizes = (layer.num_layers * (2 if layer.bidirectional else 1), x.shape[1], layer.hidden_size)
+    starts = [torch.randn(sizes, generator=generator, dtype=x.dtype).requires_grad_() for _ in layer.CARRIED]
+    x = x.clone().requires_grad_()
+    out, final = layer(x, starts[0] if len(starts) == 1 else tuple(starts), lengths=lengths)
+    values = {"out": out, **dict(zip(("h_n", "c_n"), final if isinstance(final, tuple) else (final,), strict=False))}
+    loss = out.new_zeros(())
+    for value in values.values():
+        loss = loss + (value * torch.randn(value.shape, generator=generator, dtype=x.dtype)).sum()
+    wanted = {"x": x, **{f"start {i}": one for i, one in enumerate(starts)}, **dict(layer.named_parameters())}
+    grads = torch.autograd.grad(loss, list(wanted.values()), allow_unused=True)
+    return {
+        **{name: value.detach() for name, value in values.items()},
+        **{f"d {name}": g for name, g in zip(wanted, grads, strict=True) if g is not None},
+    }
+
+
 @pytest.mark.skipif(kernel.library() is None, reason="no compiled kernel here")
-@pytest.mark.parametrize("name", LAYERS)
-def test_kernel_and_reference_agree_in_a_layer(name: str) -> None:
-    layer = _made(name, state_bits=8, dtype=torch.float64)
-    x = torch.randn(12, 4, 3, dtype=torch.float64)
+@settings(max_examples=40, deadline=None)
+@given(
+    name=st.sampled_from(sorted(LAYERS)),
+    T=st.integers(1, 14),
+    B=st.integers(1, 5),
+    bits=st.integers(6, 16),
+    power_of_two=st.booleans(),
+    lengths=st.booleans(),
+    layers=st.integers(1, 2),
+    bidirectional=st.booleans(),
+    size=st.floats(0.5, 8.0),
+    seed=st.integers(0, 1000),
+    data=st.data(),
+)
+def test_kernel_is_the_reference_in_a_layer(
+    name: str,
+    T: int,
+    B: int,
+    bits: int,
+    power_of_two: bool,
+    lengths: bool,
+    layers: int,
+    bidirectional: bool,
+    size: float,
+    seed: int,
+    data: st.DataObject,
+) -> None:
+    """Every instruction set, with inputs inside and outside of their range; ranges are learned."""
+    quantizer = StateQuantizer(bits, power_of_two=power_of_two, input_range=1.3, state_range=1.7)
+    layer = _made(name, seed, num_layers=layers, bidirectional=bidirectional, state_bits=quantizer, dtype=torch.float64)
+    generator = torch.Generator().manual_seed(seed)
+    x = size * torch.randn(T, B, 3, dtype=torch.float64, generator=generator)
+    valid = torch.randint(1, T + 1, (B,), generator=generator) if lengths else None
+    with kernel.using("reference"):
+        wanted = _everything(layer, x, valid)
+    assert "d input_range" in wanted
+    best = kernel.VARIANTS.index(kernel.library().best)
+    with kernel.using(data.draw(st.sampled_from(kernel.VARIANTS[: best + 1]))):
+        given_ = _everything(layer, x, valid)
+    assert given_.keys() == wanted.keys()
+    for key, value in given_.items():
+        torch.testing.assert_close(value, wanted[key], rtol=1e-8, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}")
+
+
+@pytest.mark.parametrize("name", ["relu", "gru", "lstm", "fastgrnn"])
+def test_gradient_of_the_input_range_alone(name: str) -> None:
+    """Weights that stand still and an input without gradient leave that of the range as it was."""
+    layer, x = _made(name, state_bits=8, dtype=torch.float64), 3 * torch.randn(9, 4, 3, dtype=torch.float64)
+    layer(x)[0].square().sum().backward()
+    whole = layer.input_range.grad.clone()
+    for parameter in layer.parameters():
+        parameter.requires_grad_(False)
+    layer.input_range.requires_grad_().grad = None
+    layer(x)[0].square().sum().backward()
+    torch.testing.assert_close(layer.input_range.grad, whole)
+
+
+@pytest.mark.parametrize("name", ["relu", "gru", "lstm", "fastgrnn"])
+def test_padding_never_reaches_a_range(name: str) -> None:
     gradients = []
-    for kind in (kernel.library().best, "reference"):
-        with kernel.using(kind):
-            layer.zero_grad()
-            layer(x, lengths=torch.tensor([12, 7, 1, 3]))[0].square().sum().backward()
-        gradients.append([p.grad.clone() for p in layer.parameters() if p.grad is not None])
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-9)
+    for padding in (0.0, float("nan")):
+        layer, lengths = _made(name, state_bits=8), torch.tensor([6, 2, 4])
+        x = torch.randn(6, 3, 3, generator=torch.Generator().manual_seed(2))
+        x[torch.arange(6)[:, None] >= lengths] = padding
+        for kind in ("reference", *([] if kernel.library() is None else [kernel.library().best])):
+            with kernel.using(kind):
+                layer.zero_grad()
+                layer(x, lengths=lengths)[0].square().sum().backward()
+            gradients.append(float(layer.input_range.grad))
+    assert gradients == pytest.approx([gradients[0]] * len(gradients), rel=1e-4)
+
+
+def test_a_stream_without_an_input_weight_rounds_every_input() -> None:
+    rnn = el.RNN(4, 4, nonlinearity="relu", input_weight="identity", state_bits=8).eval()
+    x, stream = torch.randn(5, 2, 4), el.Stream(rnn, batch_size=2)
+    with torch.no_grad():
+        torch.testing.assert_close(torch.stack([stream(step) for step in x]), rnn(x)[0])

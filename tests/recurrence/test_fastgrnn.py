@@ -56,7 +56,10 @@ def written_out(
     for i, length in enumerate(lengths):
         h = given["h0"][i]
         for t in reversed(range(length)) if reverse else range(length):
-            a = W @ h + U @ x[t, i]
+            entered = x[t, i]
+            if rounding is not None and rounding.input_step is not None:
+                entered = rounded(entered, rounding.input_step, rounding.bits)
+            a = W @ h + U @ entered
             z, c = torch.sigmoid(a + b_z), torch.tanh(a + b_c)
             if piecewise:
                 z, c = ((a + b_z + 1) / 2).clamp(0, 1), (a + b_c).clamp(-1, 1)
@@ -115,8 +118,10 @@ def test_states_and_gradients_are_those_of_the_loop(data: st.DataObject, T: int,
     leaves = list(weights.values())
     if data.draw(st.booleans()):
         step = torch.tensor(data.draw(st.sampled_from([0.013, 0.07])), dtype=torch.float64, requires_grad=True)
-        options["rounding"] = Rounding(data.draw(st.sampled_from([6, 8])), step)
-        leaves.append(step)
+        entering = torch.tensor(data.draw(st.sampled_from([0.011, 0.05])), dtype=torch.float64, requires_grad=True)
+        given_steps = [step, entering] if data.draw(st.booleans()) else [step]
+        options["rounding"] = Rounding(data.draw(st.sampled_from([6, 8])), *given_steps)
+        leaves += given_steps
     ours = run(weights, lengths=torch.tensor(lengths) if padded else None, **options)
     theirs = written_out(weights, lengths, **options)
     for a, b in zip(ours, theirs, strict=True):

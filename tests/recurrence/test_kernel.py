@@ -390,7 +390,7 @@ def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(kernel, "run_simple", watched)
     Problem("simple", 3, 2, 4, 2, torch.float64, 0).run(frozen=("x", "W", "h0"))
-    assert asked == [(), (False, True, False, True, True, False, False)]
+    assert asked == [(), (False, True, False, True, True, False, False, False)]
 
 
 MAKE = [lambda: el.RNN(3, 17), lambda: el.build("ncgru", 3, 17), lambda: el.GRU(3, 17), lambda: el.LSTM(3, 17)]

@@ -121,7 +121,9 @@ def _loop(kind: str, case: dict[str, Any]) -> tuple[Tensor, ...]:
             else:
                 i, f, o = (_gate(z[k * n : (k + 1) * n], bits) for k in (0, 1, 3))
                 g = _q(_apply(name, z[2 * n : 3 * n], bias, slope), unit if name == "tanh" else step, bits)
-                c = _q(f * c + i * g, step, bits, fine=name != "tanh", margin=2.0 ** -(bits + 1))
+                c = _q(
+                    f * c + i * g, step, bits, fine=name != "tanh", margin=2.0 ** -(bits + (5 if name == "tanh" else 1))
+                )
                 h = _q(o * torch.tanh(c), unit, bits)
             out[t][b] = h
         last_h.append(h)

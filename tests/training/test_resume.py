@@ -59,6 +59,18 @@ def test_every_model(model: str, tmp_path: Path) -> None:
     assert_equal(cut_and_resume(config, tmp_path / "cut", 2, 5), tmp_path / "whole", 7)
 
 
+@pytest.mark.parametrize("model", ["ncgru", "gru", "lstm", "rnn"])
+@pytest.mark.parametrize("steps", [(1,), (2, 5)])
+def test_learned_ranges_of_rounded_states(model: str, steps: tuple[int, ...], tmp_path: Path) -> None:
+    """They are calibrated once, on the first batch, and go on as they were with the optimizer's memory of them."""
+    config = small(
+        model={"name": model, "state_bits": 8, "bits": 4}, optimizer={"lr": 0.05}, training={"steps": 7, "log_every": 1}
+    )
+    train(config, tmp_path / "whole")
+    assert_equal(cut_and_resume(config, tmp_path / "cut", *steps), tmp_path / "whole", 7)
+    assert any("range" in name for name in weights_of(tmp_path / "whole", 7))
+
+
 OPTIMIZERS = ("adam", "adamw", "rmsprop", "tf-rmsprop", "sgd", "adagrad")
 SCHEDULES: tuple[dict[str, Any], ...] = (
     {"name": "factor", "factor": 0.9, "unit": "step", "every": 2},

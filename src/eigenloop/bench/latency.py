@@ -1,32 +1,51 @@
-"""One step of one sequence with carried state, as in streaming: our layers beside torch's layers and cells."""
+"""Single steps with carried state, as in streaming: our layers and integer networks beside torch and onnxruntime."""
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import torch
+from torch import nn
 
 import eigenloop as el
+from eigenloop.bench.onnx_graph import step_session
+from eigenloop.deploy.c.compiled import CompiledNetwork
 
 SIZES = (32, 128, 512)
 INPUTS = 10
+#: Sequences side by side, and steps, where more than one is run.
+BATCH, STEPS = 32, 100
+#: What is timed, in the order of the table.
+CONTENDERS = {
+    "stream": "el.Stream",
+    "ours": "layer, cached",
+    "layer": "torch.nn layer",
+    "cell": "torch.nn cell",
+    "onnxruntime": "onnxruntime",
+    "compiled": "integers, compiled",
+    "c": "the C alone",
+}
+BATCH_CONTENDERS = {"ours": "layer, cached", "layer": "torch.nn layer", "compiled": "integers, compiled"}
+
+Entry = dict[str, float | str | int]
 
 
-def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str | int]]:
-    """Measure microseconds a step, interleaved, on one thread: `Stream`, the layer inside `cached`, and torch's own."""
-    results: list[dict[str, float | str | int]] = []
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        for n in SIZES:
-            for kind, ours, layer, cell in (
-                ("RNN", el.RNN(INPUTS, n), torch.nn.RNN(INPUTS, n), torch.nn.RNNCell(INPUTS, n)),
-                ("GRU", _ncgru(n), torch.nn.GRU(INPUTS, n), torch.nn.GRUCell(INPUTS, n)),
-                ("LSTM", el.LSTM(INPUTS, n), torch.nn.LSTM(INPUTS, n), torch.nn.LSTMCell(INPUTS, n)),
-            ):
+def latencies(rounds: int = 50, calls: int = 20, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
+    """Measure microseconds a step, interleaved, on one thread; NaN for a contender that is not installed.
+
+    The integer network has weights of 4 bits and a state of 8. ``compiled`` is its step called from Python, ``c`` a
+    step of a sequence that C runs by itself.
+    """
+    results: list[Entry] = []
+    with _one_thread():
+        for n in sizes:
+            for kind in ("RNN", "GRU", "LSTM"):
+                ours, layer, cell = _layer(kind, n), getattr(nn, kind)(INPUTS, n), getattr(nn, kind + "Cell")(INPUTS, n)
                 x, h = torch.randn(1, 1, INPUTS), torch.zeros(1, 1, n)
                 whole, single = ((h, h), (h[0], h[0])) if kind == "LSTM" else (h, h[0])
                 steps: dict[str, Callable[[], object]] = {
@@ -35,20 +54,69 @@ def latencies(rounds: int = 5, calls: int = 200) -> list[dict[str, float | str |
                     "layer": partial(layer.eval(), x, whole),
                     "cell": partial(cell.eval(), x[0], single),
                 }
+                if (onnx_step := step_session(layer)) is not None:
+                    steps["onnxruntime"] = partial(onnx_step, x)
+                if (compiled := _compiled(kind, n)) is not None:
+                    steps["compiled"] = partial(compiled.step, x[0].numpy(), compiled.states())
                 with torch.inference_mode(), el.cached(ours):
-                    results.append({"recurrence": kind, "n": n, **_interleaved(steps, rounds, calls)})
-    finally:
-        torch.set_num_threads(threads)
+                    times = _interleaved(steps, rounds, calls)
+                if compiled is not None:
+                    many = torch.randn(STEPS, 1, INPUTS).numpy()
+                    times["c"] = _interleaved({"c": partial(compiled.sums, many)}, rounds, 1)["c"] / STEPS
+                results.append({"recurrence": kind, "n": n, **dict.fromkeys(CONTENDERS, math.nan), **times})
     return results
 
 
-def _ncgru(n: int) -> el.GRU:
-    layer = el.build("ncgru", INPUTS, n)
-    assert isinstance(layer, el.GRU)
-    return layer
+def batch_latencies(rounds: int = 7, calls: int = 1, sizes: tuple[int, ...] = SIZES[:2]) -> list[Entry]:
+    """Measure microseconds a step of `BATCH` sequences of `STEPS` steps, interleaved, on one thread."""
+    results: list[Entry] = []
+    with _one_thread():
+        for n in sizes:
+            for kind in ("RNN", "GRU", "LSTM"):
+                ours, layer = _layer(kind, n).eval(), getattr(nn, kind)(INPUTS, n).eval()
+                x = torch.randn(STEPS, BATCH, INPUTS)
+                runs: dict[str, Callable[[], object]] = {"ours": partial(ours, x), "layer": partial(layer, x)}
+                if (compiled := _compiled(kind, n)) is not None:
+                    runs["compiled"] = partial(compiled.sums, x.numpy())
+                with torch.inference_mode(), el.cached(ours):
+                    times = {name: time / STEPS for name, time in _interleaved(runs, rounds, calls).items()}
+                results.append(
+                    {"recurrence": kind, "n": n, "B": BATCH, **dict.fromkeys(BATCH_CONTENDERS, math.nan), **times}
+                )
+    return results
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _layer(kind: str, n: int, bits: int | None = None) -> el.RNN | el.GRU | el.LSTM:
+    if kind == "GRU":
+        layer = el.build("ncgru", INPUTS, n, bits=bits)
+        assert isinstance(layer, el.GRU)
+        return layer
+    return el.RNN(INPUTS, n, bits=bits) if kind == "RNN" else el.LSTM(INPUTS, n, bits=bits)
+
+
+def _compiled(kind: str, n: int) -> CompiledNetwork | None:
+    """Return a layer in whole numbers as compiled C; None without a C compiler."""
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(30, 4, INPUTS, generator=generator)
+    whole = el.deploy.integer(_layer(kind, n, bits=4), calibration=X, state_bits=8)
+    try:
+        return whole.compiled()
+    except RuntimeError:
+        return None
 
 
 def _interleaved(steps: dict[str, Callable[[], object]], rounds: int, calls: int) -> dict[str, float]:
+    """Return the medians of many short turns, most of which another process on the same core does not interrupt."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():

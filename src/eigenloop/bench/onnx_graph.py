@@ -10,10 +10,42 @@ from torch import Tensor, nn
 
 #: Where ONNX has a gate that stands k-th in torch: GRU r, u, c -> u, r, c; LSTM i, f, g, o -> i, o, f, g.
 _ONNX_ORDER = {"RNN": (0,), "GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}
+#: What is carried from step to step.
+_CARRIED = {"RNN": ("h",), "GRU": ("h",), "LSTM": ("h", "c")}
 
 
 def session(layer: nn.RNNBase, threads: int) -> Callable[[Tensor], Tensor] | None:
     """Return a call x -> output of all steps, or None without onnx and onnxruntime."""
+    run = _loaded(layer, threads, carried=False)
+    if run is None:
+        return None
+
+    def call(x: Tensor) -> Tensor:
+        return torch.from_numpy(run.run(None, {"x": x.numpy()})[0])[:, 0]
+
+    return call
+
+
+def step_session(layer: nn.RNNBase) -> Callable[[Tensor], Tensor] | None:
+    """Return a call x -> h of one step, (1, B, m), on one thread, that carries its state; None without onnxruntime."""
+    run = _loaded(layer, 1, carried=True)
+    if run is None:
+        return None
+    names = _CARRIED[type(layer).__name__]
+    state: dict[str, Any] = {}
+
+    def call(x: Tensor) -> Tensor:
+        nonlocal state
+        if not state:
+            state = {name: torch.zeros(1, x.shape[1], layer.hidden_size).numpy() for name in names}
+        state = dict(zip(names, run.run(None, {"x": x.numpy(), **state}), strict=True))
+        return torch.from_numpy(state["h"])
+
+    return call
+
+
+def _loaded(layer: nn.RNNBase, threads: int, *, carried: bool) -> Any:
+    """Return a session of onnxruntime, or None where that is not installed."""
     try:
         import onnx  # noqa: F401
         import onnxruntime
@@ -22,21 +54,16 @@ def session(layer: nn.RNNBase, threads: int) -> Callable[[Tensor], Tensor] | Non
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    run = onnxruntime.InferenceSession(_graph(layer), options, providers=["CPUExecutionProvider"])
-
-    def call(x: Tensor) -> Tensor:
-        return torch.from_numpy(run.run(None, {"x": x.numpy()})[0])[:, 0]
-
-    return call
+    return onnxruntime.InferenceSession(_graph(layer, carried), options, providers=["CPUExecutionProvider"])
 
 
-def _graph(layer: nn.RNNBase) -> bytes:
-    """Return a model with x (T, B, m) -> Y (T, 1, B, n)."""
+def _graph(layer: nn.RNNBase, carried: bool) -> bytes:
+    """Return a model with x (T, B, m) -> Y (T, 1, B, n); or x and carried states (1, B, n) -> the states after."""
     from onnx import TensorProto, helper, numpy_helper
 
     kind, n = type(layer).__name__, layer.hidden_size
     options: dict[str, dict[str, Any]] = {
-        "RNN": {"activations": ["Relu"]},
+        "RNN": {"activations": ["Relu" if getattr(layer, "nonlinearity", "") == "relu" else "Tanh"]},
         "GRU": {"linear_before_reset": 1},
         "LSTM": {},
     }
@@ -49,11 +76,18 @@ def _graph(layer: nn.RNNBase) -> bytes:
     bias = torch.cat([weight("bias_ih"), weight("bias_hh")], dim=1)
     constants = {"W": weight("weight_ih"), "R": weight("weight_hh"), "B": bias}
     float_, m = TensorProto.FLOAT, layer.input_size
+    states = _CARRIED[kind] if carried else ()
+    inputs = ["x", "W", "R", "B", *([""] if states else []), *states]
+    outputs = ["", *(f"{name}_after" for name in states)] if states else ["Y"]
+    kept, every = ([1, "B", n], ["T", 1, "B", n])
     graph = helper.make_graph(
-        [helper.make_node(kind, ["x", "W", "R", "B"], ["Y"], hidden_size=n, **options[kind])],
+        [helper.make_node(kind, inputs, outputs, hidden_size=n, **options[kind])],
         "layer",
-        [helper.make_tensor_value_info("x", float_, ["T", "B", m])],
-        [helper.make_tensor_value_info("Y", float_, ["T", 1, "B", n])],
+        [
+            helper.make_tensor_value_info("x", float_, ["T", "B", m]),
+            *(helper.make_tensor_value_info(name, float_, kept) for name in states),
+        ],
+        [helper.make_tensor_value_info(name, float_, kept if states else every) for name in outputs if name],
         [numpy_helper.from_array(value.numpy(), name) for name, value in constants.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 14)], ir_version=8)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import torch
 
 from eigenloop.bench.inference import INFERENCE_ROWS, InferenceResult, measure_inference
-from eigenloop.bench.latency import latencies
+from eigenloop.bench.latency import BATCH, BATCH_CONTENDERS, CONTENDERS, Entry, batch_latencies, latencies
 from eigenloop.bench.measure import Result, measure
 from eigenloop.bench.rows import ROWS
 from eigenloop.recurrence import kernel
 
 _COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (goal)", "of floor", "MB ours / torch")
 _INFERENCE_COLUMNS = ("layer, T, B, n, m", "ours ms", "x torch.nn", "x onnxruntime", "of floor (80%)")
-_LATENCIES = {"stream": "el.Stream", "ours": "layer, cached", "layer": "torch.nn layer", "cell": "torch.nn cell"}
 
 
 def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> None:
@@ -28,7 +28,7 @@ def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> 
             result = measure(row, rounds, busy)
             print(json.dumps(result.as_dict()) if as_json else _line(_cells(result)), flush=True)
     if not only:
-        _print_latencies(as_json)
+        print_latencies(as_json)
 
 
 def print_inference(rounds: int, as_json: bool) -> None:
@@ -77,13 +77,29 @@ def _line(cells: tuple[str, ...]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, (31, 8, 15, 18, 9, 16, 10), strict=False)).rstrip()
 
 
-def _print_latencies(as_json: bool) -> None:
-    entries = latencies()
+def print_latencies(as_json: bool) -> None:
+    """Measure and print single steps, of one sequence and of several side by side."""
+    _print_steps(latencies(), CONTENDERS, "one step, one sequence, one thread: microseconds", as_json)
+    title = f"{BATCH} sequences side by side, one thread: microseconds a step of all"
+    _print_steps(batch_latencies(), BATCH_CONTENDERS, title, as_json)
+
+
+def _print_steps(entries: list[Entry], names: Mapping[str, str], title: str, as_json: bool) -> None:
     if as_json:
         for entry in entries:
-            print(json.dumps(entry))
+            known = {
+                key: None if isinstance(value, float) and math.isnan(value) else value for key, value in entry.items()
+            }
+            print(json.dumps(known))
         return
-    print("\none step, one sequence, one thread: microseconds")
+    print(f"\n{title}")
+    print("  ".join(["recurrence, n".ljust(13), *(name.rjust(14) for name in names.values())]))
     for entry in entries:
-        times = "   ".join(f"{name} {entry[key]:6.1f}" for key, name in _LATENCIES.items())
-        print(f"{entry['recurrence']} n={entry['n']:<5} {times}")
+        times = [entry[key] for key in names]
+        cells = ["not installed" if math.isnan(float(time)) else f"{float(time):.1f}" for time in times]
+        label = f"{entry['recurrence']} {entry['n']}".ljust(13)
+        print(
+            "  ".join(
+                [label, *(cell.rjust(max(14, len(name))) for cell, name in zip(cells, names.values(), strict=True))]
+            )
+        )

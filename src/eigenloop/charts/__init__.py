@@ -40,7 +40,7 @@ from eigenloop.charts.heat_map import Matrix, matrix
 from eigenloop.charts.lines import Key, Line
 from eigenloop.charts.multiples import Multiples, sequences
 from eigenloop.charts.plane import Panel, Planes, panel
-from eigenloop.charts.scatter_plot import scatter
+from eigenloop.charts.scatter_plot import Dot, scatter
 from eigenloop.charts.strip import Strip, compared
 from eigenloop.charts.thinning import thinned
 
@@ -50,6 +50,7 @@ COLOURS = 8
 __all__ = [
     "COLOURS",
     "Chart",
+    "Dot",
     "Figure",
     "Key",
     "Line",

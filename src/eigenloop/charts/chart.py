@@ -22,7 +22,7 @@ from eigenloop.text.typography import quantity
 #: The usual height of a chart on the page, and how far apart labels must be, in pixels.
 PIXELS, LETTER = 340, 17
 #: Which line of several is named in the margin: the first of these weights that there is.
-TELLING: tuple[Weight, ...] = ("strong", "dots", "dotted", "thin", "cloud", "faint")
+TELLING: tuple[Weight, ...] = ("strong", "dots", "dotted", "thin", "cloud", "rings", "faint")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,7 @@ class Curve:
         style: the classes that give it its colour, weight and key.
         line: the path through its points, `dots` those that are marked, and `band` the one around the spread.
         lost: where it stopped being finite, in percent.
+        points: those of a scatter plot: left and top in percent, and the name.
     """
 
     style: str
@@ -58,6 +59,7 @@ class Curve:
     dots: str
     band: str
     lost: tuple[tuple[float, float], ...]
+    points: tuple[tuple[float, float, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,7 +143,7 @@ def draw(
 
 
 def _cloud(drawn: Sequence[Line]) -> bool:
-    return any(line.weight == "cloud" for line in drawn)
+    return any(line.scattered for line in drawn)
 
 
 def _percent(at: float | None) -> float:
@@ -171,16 +173,28 @@ def _references(
 def _curve(line: Line, x: Scale, y: Scale) -> Curve:
     placed, lost = paths.pieces(line, x, y)
     middles = [[point[:2] for point in piece] for piece in placed]
-    joined = [] if line.weight == "cloud" else [piece for piece in middles if len(piece) > 1]
+    joined = [] if line.scattered else [piece for piece in middles if len(piece) > 1]
     # A point on its own is not a line, and would not be seen.
-    marked = middles if line.weight in ("dots", "cloud") else [piece for piece in middles if len(piece) == 1]
+    alone = [] if line.scattered else [piece for piece in middles if len(piece) == 1]
+    marked = middles if line.weight == "dots" else alone
     return Curve(
         style=f"{line.key.style} {line.weight} key-{line.key.index}",
         line="".join(paths.line(piece) for piece in joined),
         dots=paths.dots([point for piece in marked for point in piece]),
         band="".join(paths.band(piece) for piece in placed if len(piece) > 1) if line.low else "",
         lost=tuple((round(100 * left / WIDTH, 2), round(100 * top / HEIGHT, 2)) for left, top in lost),
+        points=_points(line, x, y) if line.scattered else (),
     )
+
+
+def _points(line: Line, x: Scale, y: Scale) -> tuple[tuple[float, float, str], ...]:
+    names = line.names or ("",) * len(line.x)
+    placed = [
+        (x.at(left), y.at(top), name)
+        for left, top, name in zip(line.x, line.y, names, strict=True)
+        if left is not None and top is not None
+    ]
+    return tuple((_percent(a), _down(b), name) for a, b, name in placed if a is not None and b is not None)
 
 
 def _ends(drawn: Sequence[Line], x: Scale, y: Scale, height: int) -> tuple[EndLabel, ...]:
@@ -209,7 +223,7 @@ def _described(drawn: Sequence[Line], references: Sequence[str]) -> str:
     for line in drawn:
         if line.read:
             heights = line.heights()
-            if line.weight == "cloud":
+            if line.scattered:
                 parts.append(f"{line.label}: {len(heights)} points")
             elif line.weight == "dotted" and len(set(heights)) == 1:
                 parts.append(f"{line.label}: {quantity(heights[0])}")

@@ -54,7 +54,7 @@ class Figure:
             [
                 (line.key.index, int(line.weight in ("faint", "thin")), column(line.x), column(line.y))
                 for line in chart.lines
-                if line.read and line.weight != "cloud"
+                if line.read and not line.scattered
             ]
             for chart in self.charts
         ]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 Values = tuple[float | None, ...]
-#: How a line is drawn: strong, thin or faint; dotted; as dots that are joined, or that are not (a scatter plot); or as
-#: one seed among several, which is neither read out nor listed.
-Weight = Literal["strong", "thin", "faint", "dotted", "dots", "cloud", "seed"]
+#: How a line is drawn: strong, thin or faint; dotted; as dots that are joined, or that are not (a scatter plot), filled
+#: or as rings; or as one seed among several, which is neither read out nor listed.
+Weight = Literal["strong", "thin", "faint", "dotted", "dots", "cloud", "rings", "seed"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Line:
         y: heights; None where nothing finite was measured, which ends the line with a cross.
         low: the least value that each point stands for, and `high` the largest: a band around the line. May be empty.
         name: what it is beside the other lines of its key, such as "validation".
+        names: of a scatter plot, what each point is; may be empty.
     """
 
     key: Key
@@ -47,9 +48,10 @@ class Line:
     high: Values = ()
     weight: Weight = "strong"
     name: str = ""
+    names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        sizes = [len(values) for values in (self.y, self.low or self.y, self.high or self.y)]
+        sizes = [len(values) for values in (self.y, self.low or self.y, self.high or self.y, self.names or self.y)]
         if any(size != len(self.x) for size in sizes):
             raise ValueError(f"{self.label}: {len(self.x)} places, but {', '.join(map(str, sizes))} heights")
         if any(value is not None and not math.isfinite(value) for value in (*self.x, *self.y, *self.low, *self.high)):
@@ -59,6 +61,11 @@ class Line:
     def label(self) -> str:
         """Its full name."""
         return f"{self.key.label}, {self.name}" if self.name else self.key.label
+
+    @property
+    def scattered(self) -> bool:
+        """Whether its points are not joined."""
+        return self.weight in ("cloud", "rings")
 
     @property
     def read(self) -> bool:

@@ -3,43 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from eigenloop.charts import scales
 from eigenloop.charts.chart import PIXELS, Chart, draw
 from eigenloop.charts.lines import Key, Line
 
 
+@dataclass(frozen=True)
+class Dot:
+    """A point; its name is shown where a pointer rests on it, and an open one is drawn as a ring."""
+
+    x: float
+    y: float
+    name: str = ""
+    hollow: bool = False
+
+
 def scatter(
-    points: Mapping[str, Sequence[tuple[float, float]]],
+    points: Mapping[str, Sequence[Dot]],
     *,
     title: str,
     x_title: str,
     y_title: str,
     diagonal: str = "",
+    log: bool | None = None,
     height: int = PIXELS,
 ) -> Chart:
     """Draw groups of points, by their names; with a name for the diagonal both axes have the same range.
 
-    An axis is logarithmic by the same rule as for curves; both are or neither is where there is a diagonal.
+    An axis is logarithmic by the same rule as for curves, unless `log` decides; both are or neither is where there is a
+    diagonal.
     """
-    along = [x for group in points.values() for x, _ in group]
-    upwards = [y for group in points.values() for _, y in group]
+    along = [dot.x for group in points.values() for dot in group]
+    upwards = [dot.y for group in points.values() for dot in group]
     if diagonal:
-        x = y = scales.fitting([*along, *upwards], along + upwards)
+        x = y = scales.fitting([*along, *upwards], along + upwards, log=log)
     else:
-        x, y = scales.fitting(along, along), scales.fitting(upwards, upwards)
+        x, y = scales.fitting(along, along, log=log), scales.fitting(upwards, upwards, log=log)
     lines = [
         Line(
             Key(i, f"c{i % 8}", name),
-            tuple(x for x, _ in group),
-            tuple(y for _, y in group),
-            weight="cloud",
+            tuple(dot.x for dot in own),
+            tuple(dot.y for dot in own),
+            weight="rings" if hollow else "cloud",
+            names=tuple(dot.name for dot in own),
         )
         for i, (name, group) in enumerate(points.items())
+        for hollow in (False, True)
+        if (own := [dot for dot in group if dot.hollow == hollow])
     ]
     if diagonal:
         same = (x.low, x.high)
-        lines.append(Line(Key(len(lines), "plain", diagonal), same, same, weight="dotted"))
+        lines.append(Line(Key(len(points), "plain", diagonal), same, same, weight="dotted"))
     return draw(
         lines,
         title=title,

@@ -12,7 +12,7 @@ from eigenloop.text.typography import quantity
 #: A line is taken to have a value at a place if it reaches to within this part of the axis.
 NEAR = 0.02
 #: The most points of a cloud that are listed.
-LISTED = 40
+LISTED = 120
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,10 @@ def sampled(lines: Sequence[Line], x: Scale, x_title: str) -> Table:
 def listed(lines: Sequence[Line], x_title: str, y_title: str) -> Table:
     """List the points of clouds."""
     every = [
-        (line.label, quantity(x), quantity(y)) for line in lines if line.weight == "cloud" for x, y in line.points()
+        (name or line.label, quantity(x), quantity(y))
+        for line in lines
+        if line.scattered
+        for name, (x, y) in zip(line.names or ("",) * len(line.x), line.points(), strict=True)
     ]
     caption = f"The first {LISTED} of {len(every)} points." if len(every) > LISTED else "Every point."
     return Table(("point", x_title, y_title), tuple(every[:LISTED]), caption)

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from eigenloop import __version__
-from eigenloop.cli import analyse, bench, compare, evaluate, fit, listing, predict, report, reproduce, train
+from eigenloop.cli import analyse, bench, compare, evaluate, export, fit, listing, predict, report, reproduce, train
 from eigenloop.cli.command import Command
 from eigenloop.cli.imports import HELP, without_imports
 from eigenloop.errors import ConfigError, EigenloopError
@@ -28,6 +28,7 @@ app.command("fit", cls=Command)(fit.fit)
 app.command("eval", cls=Command)(evaluate.evaluate)
 app.command("predict", cls=Command)(predict.predict)
 app.command("compare", cls=Command)(compare.compare)
+app.command("export", cls=Command)(export.export)
 app.command("list", cls=Command)(listing.show)
 app.command("report", cls=Command)(report.report)
 app.command("bench", cls=Command)(bench.bench)

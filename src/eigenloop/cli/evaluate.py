@@ -16,6 +16,7 @@ from eigenloop.text.numbers import brief
 
 if TYPE_CHECKING:
     from eigenloop.readout import Model
+    from eigenloop.tasks import Task
 
 
 def evaluate(
@@ -31,6 +32,12 @@ def evaluate(
         bool, typer.Option("--around-identity", help="With --bits: the recurrent matrix becomes I + q(W - I).")
     ] = False,
     readout_bits: Annotated[int | None, typer.Option(min=2, max=16, help="With --bits: bits of the read-out.")] = None,
+    integer: Annotated[
+        bool, typer.Option("--integer", help="Also evaluate it in integer arithmetic, beside floating point.")
+    ] = False,
+    state_bits: Annotated[
+        int | None, typer.Option(min=6, max=16, help="With --integer: bits of the state; as trained, or 12.")
+    ] = None,
     speech: Annotated[
         bool, typer.Option("--speech", help="Task timit: also resynthesise the sound and measure its quality.")
     ] = False,
@@ -44,11 +51,14 @@ def evaluate(
         eigenloop eval runs/pmnist --bits 4
 
         eigenloop eval runs/watch --split test
+
+        eigenloop eval runs/watch --integer --state-bits 12
     """
+    from eigenloop.cli import integers
     from eigenloop.cli.answers import show
     from eigenloop.tasks import TIMIT, Sequences
     from eigenloop.training import evaluate as evaluate_net
-    from eigenloop.training import load_run, outcome
+    from eigenloop.training import load_run
     from eigenloop.training.spectra import smallest_ratio
 
     net, config, step = load_run(run, which(checkpoint), data_dir=data_dir, data=data, device=device)
@@ -61,6 +71,10 @@ def evaluate(
         raise ConfigError(f"{task.name} has no split {split!r}: choose {' or '.join(task.splits)}")
     if speech and not isinstance(task, TIMIT):
         raise ConfigError(f"--speech is for timit, and this is a run of {task.name}: leave it out")
+    if speech and integer:
+        raise ConfigError("--speech evaluates the network in floating point only: leave out --speech or --integer")
+    if state_bits is not None and not integer:
+        raise ConfigError("--state-bits goes with --integer: give both, or neither")
     for sentence in task.changed_files():
         print(f"{sentence}: the numbers are those of the changed file", file=sys.stderr)
     size = batch_size or config.training.eval_batch_size or config.training.batch_size
@@ -68,11 +82,12 @@ def evaluate(
     if (ratio := smallest_ratio(net)) is not None:
         result["singular_ratio"] = ratio
     for part in (split,) if split else task.splits:
-        result[part] = evaluate_net(net, task, part, size)
+        result[part] = evaluate_net(net, task, part, size) | of_cases(net, task, part, size)
         if speech and isinstance(task, TIMIT):
             result[part] |= task.quality(net, part)
-        if isinstance(task, Sequences):
-            result[part] |= outcome(net, task, part, size).measures()
+    if integer:
+        evaluated = [each for each in task.splits if each in result]
+        result["integer"] = integers.measured(net, config, evaluated, size, state_bits)
     if json:
         print(json_text.dumps(result))
         return
@@ -83,6 +98,16 @@ def evaluate(
             show(name, result[name], task)
         elif name in result:
             print(f"{name}: " + "  ".join(f"{key} {brief(value, 5)}" for key, value in result[name].items()))
+    if integer:
+        integers.show(result, task)
+
+
+def of_cases(net: Model, task: Task, split: str, batch_size: int) -> dict[str, Any]:
+    """Return what is measured on own sequences besides the loss: by class, by value, by steps ahead."""
+    from eigenloop.tasks import Sequences
+    from eigenloop.training import outcome
+
+    return outcome(net, task, split, batch_size).measures() if isinstance(task, Sequences) else {}
 
 
 def _quantize(net: Model, bits: int | None, around_identity: bool, readout_bits: int | None) -> None:

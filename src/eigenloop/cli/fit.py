@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from eigenloop.cli.training import Settings, run_training
-from eigenloop.cli.widths import BITS_HELP
+from eigenloop.cli.widths import BITS_HELP, STATE_BITS_HELP
 
 
 def fit(
@@ -17,6 +17,7 @@ def fit(
     ] = None,
     model: Annotated[str | None, typer.Option(help="A model (eigenloop list models). Default: ncgru.")] = None,
     bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
+    state_bits: Annotated[int | None, typer.Option(help=STATE_BITS_HELP)] = None,
     hidden_size: Annotated[int | None, typer.Option(help="Number of hidden units.")] = None,
     max_bytes: Annotated[
         int | None, typer.Option(min=1, help="Choose the largest hidden size that fits this many bytes on a device.")
@@ -86,6 +87,8 @@ def fit(
     Examples:
         eigenloop fit watch.npz --model ncgru --bits 4 --out runs/watch
 
+        eigenloop fit watch.npz --bits 4 --state-bits 8
+
         eigenloop fit watch.csv --label activity --group person --max-bytes 4096
 
         eigenloop fit weather.csv --horizon 12
@@ -117,7 +120,11 @@ def fit(
             "valid": valid,
             "test": test_share,
         },
-        "model": {"name": model or (None if resume or config else "ncgru"), "hidden_size": hidden_size},
+        "model": {
+            "name": model or (None if resume or config else "ncgru"),
+            "hidden_size": hidden_size,
+            "state_bits": state_bits,
+        },
         "optimizer": {"lr": lr, "recurrent_lr": recurrent_lr},
         "training": {
             "batch_size": batch_size,

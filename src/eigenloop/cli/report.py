@@ -14,10 +14,7 @@ from eigenloop.errors import ConfigError
 def report(
     runs: Annotated[list[Path] | None, typer.Argument(help="Folders of runs.")] = None,
     published: Annotated[
-        bool,
-        typer.Option(
-            "--published", help="Write every published table with our results beside it: RESULTS.md, docs/results.html."
-        ),
+        bool, typer.Option("--published", help="The papers' tables with our results: RESULTS.md, docs/results.")
     ] = False,
     results: Annotated[
         Path | None, typer.Option(help="With --published: folder that eigenloop reproduce wrote. Default: results.")

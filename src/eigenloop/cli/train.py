@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from eigenloop.cli.training import Settings, run_training
-from eigenloop.cli.widths import BITS_HELP
+from eigenloop.cli.widths import BITS_HELP, STATE_BITS_HELP
 from eigenloop.errors import ConfigError
 
 
@@ -21,9 +21,7 @@ def train(
     delay: Annotated[int | None, typer.Option(help="Copying task: number of blank steps.")] = None,
     length: Annotated[int | None, typer.Option(help="Adding, denoise and parenthesis: length of a sequence.")] = None,
     bits: Annotated[str | None, typer.Option(help=BITS_HELP)] = None,
-    state_bits: Annotated[
-        int | None, typer.Option(help="Bits of input, state and gates, rounded at every step: 6 to 16.")
-    ] = None,
+    state_bits: Annotated[int | None, typer.Option(help=STATE_BITS_HELP)] = None,
     strategy: Annotated[
         str | None, typer.Option(help="Model qornn: ste-bjorck, ste-projunn, ptq-projunn or ste-pen.")
     ] = None,

@@ -1,10 +1,11 @@
-"""The option ``--bits``."""
+"""The options ``--bits`` and ``--state-bits``."""
 
 from __future__ import annotations
 
 from eigenloop.errors import ConfigError
 
 BITS_HELP = "Bits of the quantized weights, 2 to 16, or float."
+STATE_BITS_HELP = "Bits of input, state and gates, rounded at every step: 6 to 16."
 
 
 def width(text: str) -> int | None:

@@ -72,11 +72,6 @@ class Finding:
         """Whether it holds for numbers that are computed, not trained, where anything else would be a fault."""
         return self.line.experiment.analysis is not None and self.verdict == "yes"
 
-    @property
-    def listed(self) -> bool:
-        """Whether it is worth a line of its own."""
-        return not self.untouched and not self.expected
-
 
 def findings(sheets: Sequence[Sheet]) -> tuple[Finding, ...]:
     """Judge every claim, in the order of the rows; one that names several rows is one for each."""

@@ -1,61 +1,48 @@
-"""``docs/results.html``: the same as the text, with curves, in one file that needs nothing else."""
+"""``docs/results.html``: the same as the text, with pictures, in one file that needs nothing else."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
 
 from markupsafe import Markup, escape
 
 from eigenloop import charts, pages
-from eigenloop.charts import Strip, scales
-from eigenloop.comparison import curves, wording
-from eigenloop.comparison.claims import Finding, findings
-from eigenloop.comparison.papers import WITHOUT_A_ROW, Paper, with_others
+from eigenloop.charts import Dot, Figure, Key, Strip, scales
+from eigenloop.comparison import curves, overview, verdicts, wording
+from eigenloop.comparison.claims import findings
+from eigenloop.comparison.pairs import numbers, pairs
+from eigenloop.comparison.papers import WITHOUT_A_ROW
+from eigenloop.comparison.scorecard import scores
 from eigenloop.comparison.table import Line, Sheet
-from eigenloop.experiments import Experiment
 from eigenloop.text.durations import duration
-
-
-@dataclass(frozen=True)
-class Chapter:
-    """What the page says of one paper."""
-
-    paper: Paper
-    sheets: tuple[Sheet, ...]
-
-    @property
-    def rows(self) -> int:
-        """How many rows were published."""
-        return sum(len(sheet.lines) for sheet in self.sheets)
-
-    @property
-    def filled(self) -> int:
-        """How many have a result."""
-        return sum(sheet.filled for sheet in self.sheets)
 
 
 def render(sheets: Sequence[Sheet]) -> str:
     """Make the text of the page."""
-    papers = with_others(sheet.experiment.paper for sheet in sheets)
-    chapters = [Chapter(paper, tuple(s for s in sheets if s.experiment.paper == paper.name)) for paper in papers]
-    claims = findings(sheets)
+    judged = scores(findings(sheets))
+    chapters = overview.chapters(sheets, judged)
+    plot = against(chapters)
     drawn = {sheet.experiment.name: curves.figures(sheet) for sheet in sheets}
+    every = [figure for figures in drawn.values() for figure in figures] + ([plot] if plot is not None else [])
     environment = pages.environment("eigenloop.comparison")
     environment.filters.update(prose=prose, tight=tight)
     return pages.printable(
         environment.get_template("results.html").render(
-            chapters=[chapter for chapter in chapters if chapter.sheets],
-            rows=sum(chapter.rows for chapter in chapters),
-            filled=sum(chapter.filled for chapter in chapters),
-            claims=_by_experiment([claim for claim in claims if claim.listed]),
-            tally=wording.tally(claims),
+            chapters=chapters,
+            claims=[score for score in judged if score.listed],
+            unlisted=verdicts.unlisted(judged),
+            pairs=pairs(sheets),
+            plot=plot,
+            failures=overview.failures(sheets, judged),
+            missing=overview.missing(sheets),
+            computed=overview.computed(sheets),
             counted=wording.counted(sheets),
             figures=drawn,
-            rules=charts.rules([figure for figures in drawn.values() for figure in figures]),
+            rules=charts.rules(every),
             wording=wording,
+            verdicts=verdicts,
+            overview=overview,
             without_a_row=WITHOUT_A_ROW,
             strip=Strip(scales.logarithmic(0.1, 10.0), 1.0),
             made=made,
@@ -64,6 +51,42 @@ def render(sheets: Sequence[Sheet]) -> str:
             frame=pages.frame("eigenloop.charts", "eigenloop.comparison"),
         )
     )
+
+
+def against(chapters: Sequence[overview.Chapter]) -> Figure | None:
+    """Draw ours against published, a colour for each paper; rings are runs that are shorter. None without numbers."""
+    points = {}
+    for chapter in chapters:
+        own = numbers(chapter.sheets) + [
+            line for s in chapter.sheets if s.experiment.analysis for line in s.run if line.published is not None
+        ]
+        if dots := [dot for line in own if (dot := _dot(line)) is not None]:
+            points[chapter.paper.name] = dots
+    if not points:
+        return None
+    chart = charts.scatter(
+        points,
+        title="Ours against published, all numbers",
+        x_title="published",
+        y_title="ours",
+        diagonal="the same number",
+        log=True,
+        height=420,
+    )
+    keys = [Key(i, f"c{i}", name) for i, name in enumerate(points)]
+    keys.append(Key(len(keys), "plain dotted", "the same number"))
+    note = "Filled: at the paper's length, or computed. Rings: shorter runs."
+    return Figure("against", (chart,), tuple(keys), notes=(note,))
+
+
+def _dot(line: Line) -> Dot | None:
+    ours = None if line.outcome is None else line.outcome.mean
+    if ours is None or line.published is None or min(ours, line.published) <= 0:
+        return None
+    published, mine, _ = wording.pair(line)
+    where = overview.where(line.experiment)
+    name = f"{where}, {line.row.label}: published {published}, ours {mine.rstrip(wording.SHORTER)}"
+    return Dot(line.published, ours, name if line.comparable else f"{name} in a shorter run", not line.comparable)
 
 
 def prose(text: str) -> Markup:
@@ -81,11 +104,11 @@ def tight(text: str) -> str:
     return text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
-def made(line: Line) -> list[tuple[str, str]]:
+def made(line: Line) -> str:
     """List what the shown number of a row was made with."""
     outcome = line.outcome
     if outcome is None:
-        return []
+        return ""
     facts = [
         ("seeds", "" if outcome.status == "computed" else ", ".join(str(run.seed) for run in outcome.runs)),
         ("commit", _joined(run.commit for run in outcome.runs)),
@@ -93,7 +116,7 @@ def made(line: Line) -> list[tuple[str, str]]:
         ("time", _times([run.seconds for run in outcome.runs])),
         ("parameters", f"{outcome.parameters:,}" if outcome.parameters is not None else ""),
     ]
-    return [(name, fact) for name, fact in facts if fact]
+    return "; ".join(f"{name} {fact}" for name, fact in facts if fact)
 
 
 def machines(sheet: Sheet) -> list[str]:
@@ -115,13 +138,3 @@ def _times(seconds: Sequence[float]) -> str:
 
 def _joined(values: Iterable[str | None]) -> str:
     return ", ".join(dict.fromkeys(str(value) for value in values if value))
-
-
-def _by_experiment(claims: Sequence[Finding]) -> list[tuple[Experiment, list[Finding]]]:
-    return [
-        (own_claims[0].line.experiment, own_claims) for _, each in groupby(claims, _name) for own_claims in [list(each)]
-    ]
-
-
-def _name(finding: Finding) -> str:
-    return finding.line.experiment.name

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from eigenloop.comparison import costs
 from eigenloop.comparison.outcomes import COUNTING, Outcome, outcomes_of
 from eigenloop.comparison.paper_settings import Plan, plan_of
 from eigenloop.comparison.papers import PAPERS
-from eigenloop.experiments import Experiment, Planned, Record, records
+from eigenloop.experiments import Experiment, Record, records
 from eigenloop.experiments.plan import LEARNED, RowOf
-from eigenloop.experiments.reproduce import command_of
 from eigenloop.experiments.schema import BudgetName
 from eigenloop.training import RunError
 
@@ -23,10 +23,15 @@ Standing = Literal["same", "better", "worse", "differs"]
 
 @dataclass(frozen=True)
 class Line(RowOf):
-    """A row of an experiment, published beside ours."""
+    """A row of an experiment, published beside ours.
+
+    Attributes:
+        hours: what one seed takes at the paper's length; None where that was not measured, or nothing is trained.
+    """
 
     plan: Plan
     outcomes: Mapping[BudgetName, Outcome]
+    hours: float | None = None
 
     @property
     def outcome(self) -> Outcome | None:
@@ -91,20 +96,6 @@ class Line(RowOf):
             return "differs"
         return "better" if (self.outcome.mean > self.published) == self.experiment.higher_is_better else "worse"
 
-    @property
-    def command(self) -> str | None:
-        """What makes the row again, or fills it in; None for a number that a paper quotes and nothing here runs."""
-        budget: BudgetName
-        if self.outcome is not None:
-            budget = self.outcome.budget
-        elif self.experiment.analysis is not None:
-            budget = "full"
-        elif self.plan.budgets:
-            budget = "hour" if "hour" in self.plan.budgets else self.plan.budgets[0]
-        else:
-            return None
-        return command_of(Planned(self.experiment, self.row_name, budget, 0, {}))
-
 
 @dataclass(frozen=True)
 class Sheet:
@@ -119,9 +110,20 @@ class Sheet:
         return sum(line.filled for line in self.lines)
 
     @property
+    def run(self) -> tuple[Line, ...]:
+        """The rows with a result."""
+        return tuple(line for line in self.lines if line.filled)
+
+    @property
     def numbers(self) -> bool:
-        """Whether the paper prints a number for any of them."""
-        return any(line.published is not None for line in self.lines)
+        """Whether the paper prints a number for any row with a result."""
+        return any(line.published is not None for line in self.run)
+
+    @property
+    def command(self) -> str:
+        """What makes the whole table, at the paper's length."""
+        budget = "" if self.experiment.analysis is not None else " --budget full"
+        return f"eigenloop reproduce {self.experiment.name}{budget}"
 
     def line(self, name: str) -> Line:
         """Return a row by its name."""
@@ -136,7 +138,8 @@ def compare(experiments: Iterable[Experiment], results: Path) -> tuple[Sheet, ..
     """
     if not results.is_dir():
         raise RunError(f"there is no folder {results}: name the one that eigenloop reproduce wrote with --results")
-    return tuple(_sheet(experiment, results) for experiment in sorted(experiments, key=_place))
+    hours = costs.read(results)
+    return tuple(_sheet(experiment, results, hours) for experiment in sorted(experiments, key=_place))
 
 
 def rounds_to(ours: float, published: float) -> bool:
@@ -163,11 +166,11 @@ def _place(experiment: Experiment) -> tuple[Any, ...]:
     )
 
 
-def _sheet(experiment: Experiment, results: Path) -> Sheet:
-    return Sheet(experiment, tuple(_line(experiment, name, results) for name in experiment.rows))
+def _sheet(experiment: Experiment, results: Path, hours: Mapping[str, float]) -> Sheet:
+    return Sheet(experiment, tuple(_line(experiment, name, results, hours) for name in experiment.rows))
 
 
-def _line(experiment: Experiment, name: str, results: Path) -> Line:
-    line = Line(experiment, name, plan_of(experiment, name), {})
+def _line(experiment: Experiment, name: str, results: Path, hours: Mapping[str, float]) -> Line:
+    line = Line(experiment, name, plan_of(experiment, name), {}, hours.get(f"{experiment.name}/{name}"))
     runs = records.read(results, experiment.name, name)
     return replace(line, outcomes=outcomes_of(runs, line.plan, line.scale))

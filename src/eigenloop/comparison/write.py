@@ -1,4 +1,4 @@
-"""Both files at once: ``RESULTS.md`` and ``docs/results.html``."""
+"""All files at once: ``RESULTS.md``, a page for each paper in ``docs/results``, and ``docs/results.html``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from eigenloop import experiments
-from eigenloop.comparison import markdown, page
+from eigenloop.comparison import page, paper_page, summary
+from eigenloop.comparison.papers import with_others
 from eigenloop.comparison.table import compare
 from eigenloop.experiments import Experiment
 from eigenloop.runs import atomic
@@ -34,15 +35,18 @@ def write(results: Path, out: Path, chosen: Iterable[Experiment] | None = None) 
         chosen = [experiments.load(name) for name in experiments.names()]
     sheets = compare(chosen, Path(results))
     files = {
-        Path(out) / "RESULTS.md": markdown.render(sheets),
+        Path(out) / "RESULTS.md": summary.render(sheets),
         Path(out) / "docs" / "results.html": page.render(sheets),
     }
+    for paper in with_others(sheet.experiment.paper for sheet in sheets):
+        if own := [sheet for sheet in sheets if sheet.experiment.paper == paper.name]:
+            files[Path(out) / summary.page_of(paper.name)] = paper_page.render(paper, own)
     for path, content in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             atomic.write_text(path, content)
         except OSError as error:
             raise RunError(f"{path} cannot be written: {error.strerror or error}") from error
-    text, html = files
+    text, html, *_ = files
     rows = sum(len(sheet.lines) for sheet in sheets)
     return Written(text, html, rows, sum(sheet.filled for sheet in sheets))

@@ -118,7 +118,7 @@ class IntegerCell(ABC):
 
     @property
     def scratch(self) -> int:
-        """Arrays of n codes of the state that a step needs besides what is carried: the new state."""
+        """Vectors of n numbers that a step needs besides what is carried: the state before it."""
         return 1
 
     @property

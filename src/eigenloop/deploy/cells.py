@@ -40,7 +40,7 @@ class GatedCell(IntegerCell):
 
     @property
     def scratch(self) -> int:
-        """The new state, and with ``reset="before"`` the reset state, all of which W_c needs."""
+        """The state before the step, and with ``reset="before"`` the reset state, all of which W_c needs."""
         return 2 if self.source.reset == "before" else 1
 
     @property

@@ -58,15 +58,16 @@ class IntegerNetwork:
 
     # ---------------------------------------------------------------- as the network was used
 
-    def predict(self, X: ArrayLike, *, lengths: Sequence[int] | None = None) -> Real:
+    def predict(self, X: ArrayLike, *, lengths: Sequence[int] | None = None, watch: Watch | None = None) -> Real:
         """Return the outputs as the network gives them, computed in whole numbers and scaled at the very end.
 
         Args:
             X: (T, B, features), or (B, T, features) if the network is ``batch_first``; tokens without features; a
                 single sequence without B. Whole numbers are read as counts of a sensor, in the units of real values.
             lengths: valid steps of each sequence, for a padded batch.
+            watch: counts what saturates on the way.
         """
-        outputs, steps = self._run(X, lengths, None)
+        outputs, steps = self._run(X, lengths, watch)
         return self.readout.real(outputs, steps)
 
     def sums(self, X: ArrayLike, *, lengths: Sequence[int] | None = None) -> Whole:

@@ -1,4 +1,4 @@
-"""Codes of k bits packed without gaps, as they lie in the memory of a device."""
+"""Codes of k bits packed in rows of whole bytes, as they lie in the memory of a device."""
 
 from __future__ import annotations
 
@@ -10,27 +10,47 @@ from numpy.typing import NDArray
 from eigenloop.deploy.operations import Whole
 
 
-def packed(codes: Whole, bits: int) -> NDArray[np.uint8]:
-    """Pack codes row by row: code number i takes the bits i k .. i k + k - 1, the lowest first, in two's complement.
+def group(bits: int) -> int:
+    """Return how many codes a loop takes at once: they fill whole bytes, and at least one word of 32 bits."""
+    return 16 if bits < 4 else 8
 
-    Bit b of the stream is bit b % 8 of byte b // 8; what is left of the last byte is zero.
+
+def row_bytes(columns: int, bits: int) -> int:
+    """Return the bytes of a row."""
+    return math.ceil(columns * bits / 8)
+
+
+def spare_bytes(columns: int, bits: int) -> int:
+    """Return how many zeros follow the last row, so that a loop can read its last group whole."""
+    size = group(bits)
+    return math.ceil(columns / size) * size * bits // 8 - row_bytes(columns, bits)
+
+
+def packed(codes: Whole, bits: int) -> NDArray[np.uint8]:
+    """Pack codes, (rows, columns): code number j of a row takes the bits j k .. j k + k - 1, the lowest first.
+
+    Codes are in two's complement. Bit b of a row is bit b % 8 of its byte b // 8; a row begins with a new byte. What
+    is left of its last byte is zero, and so are the spare bytes behind the last row.
 
     >>> packed(np.array([[1, -1, -8]]), 4)
-    array([241,   8], dtype=uint8)
+    array([241,   8,   0,   0], dtype=uint8)
     """
-    flat = codes.reshape(-1).astype(np.int64) & ((1 << bits) - 1)
-    spread = (flat[:, None] >> np.arange(bits)) & 1
-    return np.packbits(spread.astype(np.uint8).reshape(-1), bitorder="little")
+    rows, columns = codes.shape
+    spread = (codes[:, :, None].astype(np.int64) >> np.arange(bits)) & 1
+    stored = np.packbits(spread.astype(np.uint8).reshape(rows, columns * bits), axis=1, bitorder="little")
+    return np.append(stored.reshape(-1), np.zeros(spare_bytes(columns, bits), np.uint8))
 
 
-def unpacked(data: NDArray[np.uint8], bits: int, shape: tuple[int, ...]) -> Whole:
+def unpacked(data: NDArray[np.uint8], bits: int, shape: tuple[int, int]) -> Whole:
     """Undo `packed`.
 
     >>> unpacked(packed(np.array([[1, -1, -8]]), 4), 4, (1, 3))
     array([[ 1, -1, -8]])
     """
-    count = math.prod(shape)
-    spread = np.unpackbits(data, count=count * bits, bitorder="little").reshape(count, bits).astype(np.int64)
+    rows, columns = shape
+    stored = data[: rows * row_bytes(columns, bits)].reshape(rows, -1)
+    spread = np.unpackbits(stored, axis=1, count=columns * bits, bitorder="little")
     weights = 1 << np.arange(bits, dtype=np.int64)
     weights[-1] *= -1
-    return (spread @ weights).reshape(shape)
+    codes: Whole = spread.reshape(rows, columns, bits).astype(np.int64) @ weights
+    return codes

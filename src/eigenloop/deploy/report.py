@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from eigenloop.deploy.cell import IntegerCell
 from eigenloop.deploy.formats import Format
 from eigenloop.deploy.inputs import Tokens
+from eigenloop.deploy.operations import Whole
+from eigenloop.deploy.packing import group, row_bytes, spare_bytes
 from eigenloop.deploy.sums import Sum, width_of
 from eigenloop.deploy.watching import Seen, Watch
 from eigenloop.quantization.size import Part, SizeReport
@@ -139,11 +140,10 @@ def _stored(network: IntegerNetwork) -> Iterator[Part]:
     inputs = network.inputs
     if isinstance(inputs, Tokens):
         if not inputs.shared:
-            yield Part("embedding", inputs.table.size, inputs.format.bits, 0)
+            yield _packed_part("embedding", inputs.table, inputs.format.bits)
     elif inputs.counts:
         yield Part("input multipliers", len(inputs.multiplier), 32, 0, added=True)
         yield Part("input offsets", len(inputs.offset), 64, 0, added=True)
-        yield Part("input shift", 1, 8, 0, added=True)
     for cell in network.cells:
         yield from _stored_cell(cell)
     if network.table is not None:
@@ -160,9 +160,10 @@ def _stored_cell(cell: IntegerCell) -> Iterator[Part]:
         if gate.threshold is not None:
             tail = ending + (f".{name}" if name else "")
             yield Part(f"threshold{tail}", len(gate.threshold), width_of(gate.threshold), 0)
-    every = [*(gate.multipliers for gate in cell.gates.values()), *cell.scalings.values()]
-    yield Part(f"multipliers{ending}", sum(one.numbers for one in every), 32, 0, added=True)
-    yield Part(f"shifts{ending}", len(every), 8, 0, added=True)
+    # A multiplier for a whole matrix stands in the code, and so do shifts.
+    rows = sum(len(one) for gate in cell.gates.values() for one in gate.multipliers.values if len(one) > 1)
+    if rows:
+        yield Part(f"multipliers{ending}", rows, 32, 0, added=True)
     for name, form, values in zip(("h0", "c0"), cell.carried, cell.initial, strict=False):
         if values.any():
             yield Part(name + ending, len(values), 8 * form.bytes, 0)
@@ -170,24 +171,52 @@ def _stored_cell(cell: IntegerCell) -> Iterator[Part]:
 
 def _stored_sum(one: Sum) -> Iterator[Part]:
     if one.codes is not None:
-        yield Part(one.name, one.codes.size, one.bits, 0)
+        yield _packed_part(one.name, one.codes, one.bits)
     if one.bias is not None:
         yield Part(f"bias of {one.name}", len(one.bias), one.bias_bits, 0)
 
 
+def _packed_part(name: str, codes: Whole, bits: int) -> Part:
+    """Describe packed codes, whose rows begin with a whole byte each."""
+    rows, columns = codes.shape
+    stored = rows * row_bytes(columns, bits) + spare_bytes(columns, bits)
+    return Part(name, codes.size, bits, 0, spare=stored - math.ceil(codes.size * bits / 8))
+
+
 def _memory(network: IntegerNetwork) -> Iterator[Part]:
     """Yield what is in RAM: what is carried, what a step needs beside it, and sums."""
+    carried = list(_carried(network))
+    yield from carried
+    widest = max(part.bits for part in carried) // 8
+    if spare := -sum(part.bytes for part in carried) % widest:
+        yield Part("end of the state", spare, 8, 0)
+    yield Part("vectors of a step", max(map(_vectors, network.cells)), 16, 0)
+    yield Part("input", network.cells[0].source.input_size, 8 * network.inputs.format.bytes, 0)
+    readout = network.readout
+    if readout.sum is not None:
+        yield Part("outputs", len(readout.sum.row_bounds[0]), 64 if readout.pool == "mean" else readout.sum.width, 0)
+
+
+def _carried(network: IntegerNetwork) -> Iterator[Part]:
+    """Yield what is kept between steps."""
     for number, cell in enumerate(network.cells):
         for name, form in zip(("state", "cell"), cell.carried, strict=False):
             yield Part(f"{name} of layer {number}", cell.source.size, 8 * form.bytes, 0)
-    buffers = [cell.scratch * cell.source.size * cell.formats.state.bytes for cell in network.cells]
-    yield Part("new state", int(np.max(buffers)), 8, 0)
-    yield Part("input", network.cells[0].source.input_size, 8 * network.inputs.format.bytes, 0)
     readout, size = network.readout, network.cells[-1].source.size
     if readout.pool == "mean":
         yield Part("sum of states", size, 32, 0)
         yield Part("steps", 1, 32, 0)
     elif readout.pool == "max":
         yield Part("largest states", size, 8 * readout.state.bytes, 0)
-    if readout.sum is not None:
-        yield Part("outputs", len(readout.sum.row_bounds[0]), 64 if readout.pool == "mean" else readout.sum.width, 0)
+
+
+def _vectors(cell: IntegerCell) -> int:
+    """Count the 16-bit numbers of the vectors that a step multiplies codes with, in whole groups."""
+    numbers = 0
+    for copies, size, sums in (
+        (cell.scratch, cell.source.size, [gate.recurrent for gate in cell.gates.values()]),
+        (1, cell.source.input_size, [gate.input for gate in cell.gates.values()]),
+    ):
+        groups = [group(one.bits) for one in sums if one.codes is not None]
+        numbers += copies * math.ceil(size / max(groups)) * max(groups) if groups else 0
+    return numbers

@@ -129,11 +129,6 @@ def folder_of(run: Planned, work: Path) -> Path:
     return work / run.training.label
 
 
-def command_of(run: Planned) -> str:
-    """Return the command that makes a row again."""
-    return f"eigenloop reproduce {run.experiment.name} --budget {run.budget} --only {run.row_name}"
-
-
 def _done(run: Planned, results: Path, watcher: Watcher, rerun_stale: bool) -> bool:
     """Whether the results hold this run already, made with the settings that it has now."""
     wanted = (run.budget, run.seed, config_hash(run.config()), run.metric, run.measure)

@@ -54,6 +54,8 @@ class Claim(_Strict):
     """Our number is above that of each of these rows."""
     matches: _Rows = ()
     """Our number is no worse than that of each of these rows."""
+    said: str | None = None
+    """What the paper says, where a row has several claims in words of their own; the row's words if left out."""
     reaches: float | None = None
     """With below_row or matches: not the numbers are compared but the steps until the curve first gets to this."""
 
@@ -121,7 +123,9 @@ class Row(_Strict):
     value: tuple[str | int, ...] | None = None
     """Of an analysis: where its number stands among the computed ones."""
     note: str | None = None
-    """What to know when comparing: another task variant, a quoted number, how long it takes."""
+    """What to know when comparing: another task variant, a quoted number."""
+    cause: str | None = None
+    """Of a row that did not come out as published: what was tried, and what it is due to as far as that is known."""
     departs: str | None = None
     """Which settings are not the paper's, or had to be chosen since the paper does not give them."""
 

@@ -74,7 +74,7 @@ class RecurrentLayer(TorchDict):
         batch = arrange(input, lengths, self.batch_first, type(self).__name__)
         held = self._held_weights()
         dtype = self.state_dtype if held is None else held.weights[0].W.dtype
-        x = self._rounded_input(self._checked(batch.x, dtype))
+        x = self._checked(batch.x, dtype)
         initial = self._initial(hx, x.shape[1], batch.batched, dtype)
         final: list[Carried] = []
         outs: list[Tensor] = []

@@ -24,7 +24,8 @@ from eigenloop.recurrence.replay import Replay
 class CellWeights(NamedTuple):
     """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing.
 
-    `step` is that of its rounded state, `mixing` FastGRNN's zeta and nu.
+    `step` is that of its rounded state, `input_step` that of the input of the first layer; `mixing` is FastGRNN's zeta
+    and nu.
     """
 
     input_weight: Tensor | None
@@ -33,6 +34,7 @@ class CellWeights(NamedTuple):
     bias: Tensor | None
     recurrent_bias: Tensor | None = None
     step: Tensor | None = None
+    input_step: Tensor | None = None
     mixing: Tensor | None = None
 
 
@@ -203,7 +205,8 @@ class Cells(RoundedState):
     def _built_weights(self) -> tuple[CellWeights, ...]:
         """Build the weights of all cells; inside `eigenloop.cached` they are kept where no graph is wanted."""
         weights = tuple(
-            self._cell_weights(cell)._replace(step=self._carried_step(cell, layer)) for layer, _, cell in self._cells()
+            self._cell_weights(cell)._replace(step=self._carried_step(cell, layer), input_step=self._input_step(layer))
+            for layer, _, cell in self._cells()
         )
         if self._holding and self.observed is None and not torch.is_grad_enabled() and _plain(weights):
             inference = any(tensor is not None and tensor.is_inference() for cell in weights for tensor in cell)

@@ -137,7 +137,7 @@ class FastGRNN(RecurrentLayer):
             self.piecewise,
             reverse,
             input_weight=weights.input_weight,
-            rounding=self._rounding(weights.step),
+            rounding=self._rounding(weights.step, weights.input_step),
         )
         return out, (h_n,)
 

@@ -135,7 +135,7 @@ class GRU(GatedLayer):
             negative_slope=self.negative_slope,
             input_weight=weights.input_weight,
             input_bias=weights.input_bias,
-            rounding=self._rounding(weights.step),
+            rounding=self._rounding(weights.step, weights.input_step),
         )
         return out, (h_n,)
 

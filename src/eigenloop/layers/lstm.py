@@ -135,7 +135,7 @@ class LSTM(GatedLayer):
             reverse,
             input_weight=weights.input_weight,
             input_bias=weights.input_bias,
-            rounding=self._rounding(weights.step),
+            rounding=self._rounding(weights.step, weights.input_step),
         )
         return out, (h_n, c_n)
 

@@ -89,17 +89,17 @@ class RoundedState(QuantizableLayer):
     def _unit_step(self, quantizer: StateQuantizer) -> Tensor:
         return torch.full((), unit_step(quantizer.bits), dtype=self.state_dtype, device=self.device)
 
-    def _rounding(self, step: Tensor | None) -> Rounding | None:
-        """Return how the recurrence rounds, given the step of what a cell carries."""
+    def _rounding(self, step: Tensor | None, input_step: Tensor | None) -> Rounding | None:
+        """Return how the recurrence rounds, given the steps of what a cell carries and of its input."""
         quantizer = self._rounds()
-        return None if quantizer is None or step is None else Rounding(quantizer.bits, step)
+        return None if quantizer is None or step is None else Rounding(quantizer.bits, step, input_step)
 
-    def _rounded_input(self, x: Tensor) -> Tensor:
-        """Round the input of the first layer; those of others are states, and on their grid already."""
+    def _input_step(self, layer: int) -> Tensor | None:
+        """Return the step of the first layer's input; those of others are states, and on their grid already."""
         quantizer = self._rounds()
-        if quantizer is None:
-            return x
-        return rounded(x, quantizer.step(self.input_range, x.shape[-1]), quantizer.bits)  # type: ignore[arg-type]
+        if quantizer is None or layer > 0:
+            return None
+        return quantizer.step(self.input_range, self._sizes(0)[0])  # type: ignore[arg-type]
 
     def _rounded_start(self, carried: tuple[Tensor, ...], cell: str, layer: int) -> tuple[Tensor, ...]:
         """Round what a cell begins with."""

@@ -66,6 +66,8 @@ class Stream:
             self._out, self._finals = self._run()
         if len(self._calls) != layer.num_layers:
             self._calls = []
+        elif layer.state_quantizer is not None and not self._calls[0].takes(self._x):
+            self._calls = []  # without a U the input is rounded outside of the kernel, which then reads a copy
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The recorded calls hold addresses of this stream's memory: a copy records its own.
@@ -93,7 +95,7 @@ class Stream:
         if x.shape != self._shape:
             raise RuntimeError(f"a step of this stream takes an input of shape {self._shape}, got {tuple(x.shape)}")
         entered = x if self._model is None else self._model.entered(x)
-        self._x[0].copy_(self._layer._rounded_input(entered))
+        self._x[0].copy_(entered)
         if self._calls:
             for call in self._calls:
                 call()

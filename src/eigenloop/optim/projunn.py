@@ -41,7 +41,8 @@ class ProjUNN(ProjectedOptimizer):
         base: ``"rmsprop"`` or ``"sgd"``.
         divider: divides the step of W.
         tangent: take the gradient along the group; False is the paper's.
-        alpha, eps: of RMSprop.
+        alpha: RMSprop's smoothing factor.
+        eps: added to RMSprop's denominator.
         weight_decay: of groups without their own.
         seed: of the sampler's own generator, whose state is in the state_dict.
 

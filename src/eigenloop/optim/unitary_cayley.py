@@ -23,7 +23,8 @@ class UnitaryCayley(ProjectedOptimizer):
         normalise: divide G elementwise by its running root mean square first (Wisdom's MNIST runs, with lr 1e-6); the
             raw gradient otherwise (copying and TIMIT).
         base: ``"rmsprop"`` or ``"sgd"`` for all other parameters.
-        alpha, eps: of RMSprop.
+        alpha: RMSprop's smoothing factor.
+        eps: added to RMSprop's denominator.
         weight_decay: of groups without their own.
 
     >>> import eigenloop as el

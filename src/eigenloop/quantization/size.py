@@ -32,6 +32,7 @@ class Part:
         bits: the width of each, 32 for floating point.
         steps: how many steps of a quantizer come with it.
         added: whether floating point would not need it at all, as a table of tanh.
+        spare: bytes between and behind rows, which begin with a whole byte each.
     """
 
     name: str
@@ -39,11 +40,12 @@ class Part:
     bits: int
     steps: int
     added: bool = False
+    spare: int = 0
 
     @property
     def bytes(self) -> int:
-        """In its width: the codes of a tensor packed without gaps, and its steps in float32."""
-        return math.ceil(self.numbers * self.bits / 8) + self.steps * _FLOAT_BITS // 8
+        """In its width: the codes of a tensor packed without gaps, its steps in float32, and what is spare."""
+        return math.ceil(self.numbers * self.bits / 8) + self.steps * _FLOAT_BITS // 8 + self.spare
 
     @property
     def float_bytes(self) -> int:

@@ -46,6 +46,8 @@ class StateQuantizer:
         half = 2 ** (self.bits - 1)
         used = range.detach().clamp_min(_LEAST_RANGE)
         size = (used.log2().ceil().exp2() if self.power_of_two else used) / half
+        if not range.requires_grad:
+            return size
         # The difference is zero and carries the gradient past what is not differentiable.
         return size + (range - range.detach()) / (half * math.sqrt(units * half))
 

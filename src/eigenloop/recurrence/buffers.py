@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 #: Smaller arrays come from torch, whose allocator has no page faults to spare there.
-LEAST_BYTES = 4 << 20
+LEAST_BYTES = 1 << 20
 #: What is kept for later, at most.
 MOST_BYTES = 1 << 30
 

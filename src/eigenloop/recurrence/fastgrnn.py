@@ -21,7 +21,16 @@ import torch
 from torch import Tensor
 
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
-from eigenloop.recurrence.rounding import Rounding, gate_to_grid, inside, slope_of_step, to_grid, unit_step
+from eigenloop.recurrence.rounding import (
+    NO_ROUNDING,
+    Rounding,
+    gate_to_grid,
+    inside,
+    rounded_input,
+    slope_of_step,
+    to_grid,
+    unit_step,
+)
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -50,14 +59,15 @@ def fastgrnn(
         piecewise: take the piecewise-linear sigmoid and tanh.
         reverse: run from the last valid step to the first.
         input_weight: U: (n, m) or None.
-        rounding: round the gate, the candidate and the state; the step is the state's.
+        rounding: round the input, the gate, the candidate and the state; `step` is the state's.
 
     Returns:
         The states (T, B, n), zero at padded steps, and the final state (B, n).
     """
-    bits, step = (0, None) if rounding is None else rounding
     if lengths is not None:  # what stands in the padding must not reach a gradient
         x = torch.where(valid_steps(lengths, len(x)), x, 0)
+    x, rounding = rounded_input(x, rounding)
+    bits, step, _ = rounding or NO_ROUNDING
     p = multiplied(x, input_weight, None)
     out, h_n = _fastgrnn(p, W, biases, mixing, h0, lengths, piecewise, reverse, step, bits)
     return out, h_n

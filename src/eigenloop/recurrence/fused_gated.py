@@ -15,7 +15,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
-from eigenloop.recurrence.rounding import Rounding
+from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
 
 def fused_gated(
@@ -55,13 +55,14 @@ def fused_gated(
     Returns:
         The states (T, B, n) and the final state (B, n).
     """
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, input_step = rounding or NO_ROUNDING
     tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
     options = (candidate, reset, update, reverse, negative_slope)
-    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (*tensors, step))
-    if not needs_grad and kernel.reachable(*tensors, step):
-        return _states(*tensors, *options, None, step, bits)
-    out, h_n, _ = _fused_gated(*tensors, *options, needs_grad, step, bits)
+    given = (*tensors, step, input_step)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in given)
+    if not needs_grad and kernel.reachable(*given):
+        return _states(*tensors, *options, None, step, input_step, bits)
+    out, h_n, _ = _fused_gated(*tensors, *options, needs_grad, step, input_step, bits)
     return out, h_n
 
 
@@ -81,13 +82,14 @@ def _run_forward(
     negative_slope: float,
     keep_gates: bool,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
     gates = buffers.recycled(_gates_shape(x, W, reset, keep_gates), W.dtype)
     tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
     options = (candidate, reset, update, reverse, negative_slope)
-    out, h_n = _states(*tensors, *options, gates if keep_gates else None, step, bits)
+    out, h_n = _states(*tensors, *options, gates if keep_gates else None, step, input_step, bits)
     return out, h_n, gates
 
 
@@ -107,6 +109,7 @@ def _states(
     negative_slope: float,
     gates: Tensor | None,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor]:
     """Return the states and the final state, and write the gates of all steps into `gates` if that is there."""
@@ -122,6 +125,7 @@ def _states(
         recurrent_bias=(recurrent_bias, (n,)),
         h0=(h0, (B, n)),
         step=(step, ()),
+        input_step=(input_step, ()),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
     kernel.run_gated(
@@ -142,6 +146,7 @@ def _states(
         h_n,
         gates,
         step=step,
+        input_step=input_step,
         bits=bits,
     )
     return out, h_n
@@ -171,6 +176,7 @@ def _forward_fake(
     negative_slope: float,
     keep_gates: bool,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     out, gates = x.new_empty((*x.shape[:2], W.shape[1])), x.new_empty(_gates_shape(x, W, reset, keep_gates))
@@ -196,9 +202,10 @@ def _run_backward(
     biased_gates: int,
     wanted: list[bool],
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, the three biases, h0 and step; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, the three biases, h0, step and input_step; an empty one if not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
     kernel.run_gated(
         "gated_backward",
@@ -221,6 +228,7 @@ def _run_backward(
         kernel.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
         step=step,
+        input_step=input_step,
         bits=bits,
     )
     return grads
@@ -230,7 +238,7 @@ def _empty_grads(
     x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, biased_gates: int, wanted: list[bool]
 ) -> list[Tensor]:
     n = W.shape[1]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (biased_gates * n,), (n,), (n,), h0.shape, ())
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (biased_gates * n,), (n,), (n,), h0.shape, (), ())
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -257,34 +265,35 @@ def _backward_fake(
     biased_gates: int,
     wanted: list[bool],
     step: Any,
+    input_step: Any,
     bits: int,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    *tensors, ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope, _, step, ctx.bits = inputs
+    *tensors, ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope, _, step, input_step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[2])
-    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], step, *tensors)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], step, input_step, *tensors)
 
 
 def _pull_back(
     ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None, _: Any
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
-        return (None,) * 16
-    wanted = [*ctx.needs_input_grad[:7], ctx.needs_input_grad[14]]
+        return (None,) * 17
+    wanted = [*ctx.needs_input_grad[:7], *ctx.needs_input_grad[14:16]]
     options = (ctx.candidate, ctx.reset, ctx.update, ctx.reverse, ctx.slope)
-    saved, gates, step, *tensors = ctx.saved_tensors
-    inputs: tuple[Any, ...] = (*tensors, *options, False, step, ctx.bits)
+    saved, gates, step, input_step, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, *options, False, step, input_step, ctx.bits)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
     x, U, W, input_bias, bias, _, h0, lengths = tensors
     biased_gates = 0 if input_bias is None else input_bias.shape[0] // W.shape[1]
     given = (grad_out, grad_h_n, out, gates, x, U, W, bias, h0, lengths)
-    grads = run_backward(*given, *options, biased_gates, wanted, step, ctx.bits)
-    *input_grads, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
-    return (*input_grads, *(None,) * 7, grad_step, None)
+    grads = run_backward(*given, *options, biased_gates, wanted, step, input_step, ctx.bits)
+    *input_grads, to_step, to_input_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*input_grads, *(None,) * 7, to_step, to_input_step, None)
 
 
 _fused_gated = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

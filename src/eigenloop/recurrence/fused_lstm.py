@@ -16,7 +16,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
-from eigenloop.recurrence.rounding import Rounding
+from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
 
 def fused_lstm(
@@ -50,12 +50,13 @@ def fused_lstm(
     Returns:
         The states (T, B, n), the final state (B, n) and the final cell (B, n).
     """
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, input_step = rounding or NO_ROUNDING
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
-    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (*tensors, step))
-    if not needs_grad and kernel.reachable(*tensors, step):
-        return _states(*tensors, cell, reverse, None, None, step, bits)
-    out, h_n, c_n, _, _ = _fused_lstm(*tensors, cell, reverse, needs_grad, step, bits)
+    given = (*tensors, step, input_step)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in given)
+    if not needs_grad and kernel.reachable(*given):
+        return _states(*tensors, cell, reverse, None, None, step, input_step, bits)
+    out, h_n, c_n, _, _ = _fused_lstm(*tensors, cell, reverse, needs_grad, step, input_step, bits)
     return out, h_n, c_n
 
 
@@ -72,13 +73,14 @@ def _run_forward(
     reverse: bool,
     keep: bool,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
     gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
     kept_gates, kept_cells = (gates, cells) if keep else (None, None)
-    out, h_n, c_n = _states(*tensors, cell, reverse, kept_gates, kept_cells, step, bits)
+    out, h_n, c_n = _states(*tensors, cell, reverse, kept_gates, kept_cells, step, input_step, bits)
     return out, h_n, c_n, gates, cells
 
 
@@ -96,6 +98,7 @@ def _states(
     gates: Tensor | None,
     cells: Tensor | None,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return states, final state and cell, and write gates and cells into what is there for them."""
@@ -111,6 +114,7 @@ def _states(
         h0=(h0, (B, n)),
         c0=(c0, (B, n)),
         step=(step, ()),
+        input_step=(input_step, ()),
     )
     out, h_n, c_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n)), W.new_empty((B, n))
     kernel.run_lstm(
@@ -130,6 +134,7 @@ def _states(
         gates,
         cells,
         step=step,
+        input_step=input_step,
         bits=bits,
     )
     return out, h_n, c_n
@@ -158,6 +163,7 @@ def _forward_fake(
     reverse: bool,
     keep: bool,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     gates, cells = (x.new_empty(shape) for shape in _kept_shapes(x, W, keep))
@@ -183,9 +189,10 @@ def _run_backward(
     reverse: bool,
     wanted: list[bool],
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, input_bias, bias, h0, c0, step; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0, c0, step, input_step; an empty one if not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, wanted)
     kernel.run_lstm(
         "lstm_backward",
@@ -208,6 +215,7 @@ def _run_backward(
         kernel.packed(grad_c_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
         step=step,
+        input_step=input_step,
         bits=bits,
     )
     return grads
@@ -215,7 +223,7 @@ def _run_backward(
 
 def _empty_grads(x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, wanted: list[bool]) -> list[Tensor]:
     n = W.shape[1]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (4 * n,), (n,), h0.shape, h0.shape, ())
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (4 * n,), (n,), h0.shape, h0.shape, (), ())
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -241,16 +249,17 @@ def _backward_fake(
     reverse: bool,
     wanted: list[bool],
     step: Any,
+    input_step: Any,
     bits: int,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, ...]) -> None:
-    *tensors, ctx.cell, ctx.reverse, _, step, ctx.bits = inputs
+    *tensors, ctx.cell, ctx.reverse, _, step, input_step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[3], output[4])
-    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], output[4], step, *tensors)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[3], output[4], step, input_step, *tensors)
 
 
 def _pull_back(
@@ -262,16 +271,16 @@ def _pull_back(
     *_: Any,
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None and grad_c_n is None:
-        return (None,) * 13
-    wanted = [*ctx.needs_input_grad[:7], ctx.needs_input_grad[11]]
-    saved, gates, cells, step, *tensors = ctx.saved_tensors
-    inputs: tuple[Any, ...] = (*tensors, ctx.cell, ctx.reverse, False, step, ctx.bits)
+        return (None,) * 14
+    wanted = [*ctx.needs_input_grad[:7], *ctx.needs_input_grad[11:13]]
+    saved, gates, cells, step, input_step, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, ctx.cell, ctx.reverse, False, step, input_step, ctx.bits)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
     x, U, W, _, bias, h0, c0, lengths = tensors
     kept = (out, gates, cells, x, U, W, bias, h0, c0, lengths)
-    grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted, step, ctx.bits)
-    *input_grads, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
-    return (*input_grads, *(None,) * 4, grad_step, None)
+    grads = run_backward(grad_out, grad_h_n, grad_c_n, *kept, ctx.cell, ctx.reverse, wanted, step, input_step, ctx.bits)
+    *input_grads, to_step, to_input_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*input_grads, *(None,) * 4, to_step, to_input_step, None)
 
 
 _fused_lstm = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

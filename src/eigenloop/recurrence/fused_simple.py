@@ -18,7 +18,7 @@ from torch import Tensor
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
-from eigenloop.recurrence.rounding import Rounding
+from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
 #: modReLU of n / 2 pairs (`fused_complex`).
 PAIRS = "complex modrelu"
@@ -55,13 +55,14 @@ def fused_simple(
     Returns:
         The states (T, B, n) and the final state (B, n).
     """
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, input_step = rounding or NO_ROUNDING
     tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
-    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (*tensors, step))
-    if not needs_grad and kernel.reachable(*tensors, step):
-        return _states(*tensors, activation, reverse, negative_slope, None, step, bits)
+    given = (*tensors, step, input_step)
+    needs_grad = torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in given)
+    if not needs_grad and kernel.reachable(*given):
+        return _states(*tensors, activation, reverse, negative_slope, None, step, input_step, bits)
     keep = needs_grad and (activation == PAIRS or (step is not None and step.requires_grad))
-    out, h_n, _ = _fused_simple(*tensors, activation, reverse, negative_slope, keep, step, bits)
+    out, h_n, _ = _fused_simple(*tensors, activation, reverse, negative_slope, keep, step, input_step, bits)
     return out, h_n
 
 
@@ -78,12 +79,13 @@ def _run_forward(
     negative_slope: float,
     keep: bool,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Return states, final state, and |z| of the pairs or dq/ds of rounded states (empty unless it is to be kept)."""
     kept = buffers.recycled(_kept_shape(x, W, step, keep), W.dtype)
     tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
-    out, h_n = _states(*tensors, activation, reverse, negative_slope, kept if keep else None, step, bits)
+    out, h_n = _states(*tensors, activation, reverse, negative_slope, kept if keep else None, step, input_step, bits)
     return out, h_n, kept
 
 
@@ -104,6 +106,7 @@ def _states(
     negative_slope: float,
     kept: Tensor | None,
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor]:
     """Return states and final state, and write |z| of the pairs or dq/ds into `kept` if that is there."""
@@ -118,6 +121,7 @@ def _states(
         bias=(bias, _bias_shape(n, activation)),
         h0=(h0, (B, n)),
         step=(step, ()),
+        input_step=(input_step, ()),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
     kernel.run_simple(
@@ -135,6 +139,7 @@ def _states(
         kept if step is None else None,
         slopes=None if step is None else kept,
         step=step,
+        input_step=input_step,
         bits=bits,
     )
     return out, h_n
@@ -147,7 +152,7 @@ _forward = torch.library.custom_op("eigenloop::fused_simple", _run_forward, muta
 def _forward_fake(
     x: Tensor, input_weight: Any, W: Tensor, input_bias: Any, bias: Any, h0: Tensor, *rest: Any
 ) -> tuple[Tensor, Tensor, Tensor]:
-    *_, keep, step, _ = rest
+    *_, keep, step, _, _ = rest
     out = x.new_empty((*x.shape[:2], W.shape[0]))
     return out, h0.new_empty(h0.shape), x.new_empty(_kept_shape(x, W, step, keep))
 
@@ -168,9 +173,10 @@ def _run_backward(
     negative_slope: float,
     wanted: list[bool],
     step: Tensor | None,
+    input_step: Tensor | None,
     bits: int,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, input_bias, bias, h0 and step; an empty tensor for one that is not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0, step and input_step; an empty one if not wanted."""
     grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
     kernel.run_simple(
         "simple_backward",
@@ -188,8 +194,9 @@ def _run_backward(
         None if grad_out is None else kernel.rows(grad_out),
         kernel.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
-        slopes=kept if wanted[-1] else None,
+        slopes=kept if wanted[-2] else None,
         step=step,
+        input_step=input_step,
         bits=bits,
     )
     return grads
@@ -203,7 +210,7 @@ def _empty_grads(
     x: Tensor, U: Tensor | None, W: Tensor, h0: Tensor, activation: str, wanted: list[bool]
 ) -> list[Tensor]:
     n = W.shape[0]
-    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), _bias_shape(n, activation), h0.shape, ())
+    shapes = (x.shape, (0,) if U is None else U.shape, W.shape, (n,), _bias_shape(n, activation), h0.shape, (), ())
     return [W.new_empty(shape if want else (0,)) for shape, want in zip(shapes, wanted, strict=True)]
 
 
@@ -227,33 +234,34 @@ def _backward_fake(
     negative_slope: float,
     wanted: list[bool],
     step: Any,
+    input_step: Any,
     bits: int,
 ) -> list[Tensor]:
     return _empty_grads(x, input_weight, W, h0, activation, wanted)
 
 
 def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor, Tensor]) -> None:
-    *tensors, ctx.activation, ctx.reverse, ctx.slope, _, step, ctx.bits = inputs
+    *tensors, ctx.activation, ctx.reverse, ctx.slope, _, step, input_step, ctx.bits = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[2])
-    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], step, *tensors)
+    ctx.save_for_backward(keep_states(ctx, output[0]), output[2], step, input_step, *tensors)
 
 
 def _pull_back(
     ctx: Any, run_backward: Callable[..., Any], grad_out: Tensor | None, grad_h_n: Tensor | None, grad_kept: None
 ) -> tuple[Tensor | None, ...]:
     if grad_out is None and grad_h_n is None:
-        return (None,) * 13
-    wanted = [*ctx.needs_input_grad[:6], ctx.needs_input_grad[11]]
+        return (None,) * 14
+    wanted = [*ctx.needs_input_grad[:6], *ctx.needs_input_grad[11:13]]
     options = (ctx.activation, ctx.reverse, ctx.slope)
-    saved, kept, step, *tensors = ctx.saved_tensors
-    inputs: tuple[Any, ...] = (*tensors, *options, False, step, ctx.bits)
+    saved, kept, step, input_step, *tensors = ctx.saved_tensors
+    inputs: tuple[Any, ...] = (*tensors, *options, False, step, input_step, ctx.bits)
     out = kept_states(ctx, saved, lambda: _run_forward(*inputs)[0])
     x, U, W, _, bias, h0, lengths = tensors
     given = (grad_out, grad_h_n, out, kept, x, U, W, bias, h0, lengths)
-    grads = run_backward(*given, *options, wanted, step, ctx.bits)
-    *input_grads, grad_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
-    return (*input_grads, *(None,) * 5, grad_step, None)
+    grads = run_backward(*given, *options, wanted, step, input_step, ctx.bits)
+    *input_grads, to_step, to_input_step = (grad if want else None for grad, want in zip(grads, wanted, strict=True))
+    return (*input_grads, *(None,) * 5, to_step, to_input_step, None)
 
 
 _fused_simple = differentiable(_forward, _backward, _setup_context, _pull_back, (_run_forward, _run_backward))

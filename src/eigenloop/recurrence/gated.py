@@ -24,7 +24,16 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_gated import fused_gated
 from eigenloop.recurrence.renamed import takes_projected
-from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid
+from eigenloop.recurrence.rounding import (
+    NO_ROUNDING,
+    Rounding,
+    gate_margin,
+    gate_to_grid,
+    inside,
+    rounded_input,
+    slope_of_step,
+    to_grid,
+)
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -74,13 +83,16 @@ def gated(
         candidates = torch.cat((bias.new_zeros(2 * len(bias)), bias))
         all_gates = None if input_bias is None else _for_three_gates(input_bias, h0.shape[-1])
         input_bias, bias = candidates if all_gates is None else all_gates + candidates, None
-    if kernel.serves(W, candidate):
+    served = kernel.serves(W, candidate)
+    if not served or input_weight is None:
+        x, rounding = rounded_input(x, rounding)
+    if served:
         tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
         return fused_gated(*tensors, candidate, reset, update, reverse, negative_slope, rounding)
     if input_bias is not None:
         input_bias = _for_three_gates(input_bias, h0.shape[-1])
     p = multiplied(x, input_weight, input_bias)
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, _ = rounding or NO_ROUNDING
     options = (candidate, reset, update, reverse, negative_slope, step, bits)
     out, h_n = _gated(p, W, bias, recurrent_bias, h0, lengths, *options)
     return out, h_n

@@ -32,9 +32,9 @@ VARIANTS = ("portable", "avx2", "avx512")
 ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
-_SIMPLE = struct.Struct("=7qd26q")
-_GATED = struct.Struct("=7qd30q")
-_LSTM = struct.Struct("=7qd30q")
+_SIMPLE = struct.Struct("=7qd28q")
+_GATED = struct.Struct("=7qd32q")
+_LSTM = struct.Struct("=7qd32q")
 #: Where x, the states that a cell begins with, the output and the states that it ends with stand in a call.
 _CHANGING = {
     "simple_forward": (_SIMPLE, (8, 15, 17, 18)),
@@ -248,12 +248,13 @@ def run_simple(
     moduli: Tensor | None,
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
-    grads: tuple[Tensor | None, ...] = (None,) * 7,
+    grads: tuple[Tensor | None, ...] = (None,) * 8,
     slopes: Tensor | None = None,
     step: Tensor | None = None,
+    input_step: Tensor | None = None,
     bits: int = 0,
 ) -> None:
-    """Call ``el_simple_forward`` or ``el_simple_backward``; arguments as in csrc/kernel.h, the step's gradient last."""
+    """Call ``el_simple_forward`` or ``el_simple_backward``; as in csrc/kernel.h, the gradients of the steps last."""
     arrays = (U, W, input_bias, bias, h0, lengths, out, h_n, moduli)
     call = _SIMPLE.pack(
         *_head(x, U, W.shape[0], *options),
@@ -263,13 +264,15 @@ def run_simple(
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
-        *_addresses(grads[:-1]),
+        *_addresses(grads[:-2]),
         bits,
         _address(step),
-        _address(grads[-1]),
+        _address(grads[-2]),
         _address(slopes),
+        _address(input_step),
+        _address(grads[-1]),
     )
-    _call(name, call, W.dtype, (x, *arrays, step))
+    _call(name, call, W.dtype, (x, *arrays, step, input_step))
 
 
 def run_gated(
@@ -291,11 +294,12 @@ def run_gated(
     gates: Tensor | None,
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
-    grads: tuple[Tensor | None, ...] = (None,) * 8,
+    grads: tuple[Tensor | None, ...] = (None,) * 9,
     step: Tensor | None = None,
+    input_step: Tensor | None = None,
     bits: int = 0,
 ) -> None:
-    """Call ``el_gated_forward`` or ``el_gated_backward``; arguments as in csrc/kernel.h, the step's gradient last."""
+    """Call ``el_gated_forward`` or ``el_gated_backward``; as in csrc/kernel.h, the gradients of the steps last."""
     arrays = (U, W, input_bias, bias, recurrent_bias, h0, lengths, out, h_n, gates)
     call = _GATED.pack(
         *_head(x, U, W.shape[1], *options),
@@ -308,12 +312,14 @@ def run_gated(
         _address(grad_out),
         *_strides(grad_out),
         _address(grad_h_n),
-        *_addresses(grads[:-1]),
+        *_addresses(grads[:-2]),
         bits,
         _address(step),
+        _address(grads[-2]),
+        _address(input_step),
         _address(grads[-1]),
     )
-    _call(name, call, W.dtype, (x, *arrays, step))
+    _call(name, call, W.dtype, (x, *arrays, step, input_step))
 
 
 def run_lstm(
@@ -335,11 +341,12 @@ def run_lstm(
     grad_out: Tensor | None = None,
     grad_h_n: Tensor | None = None,
     grad_c_n: Tensor | None = None,
-    grads: tuple[Tensor | None, ...] = (None,) * 8,
+    grads: tuple[Tensor | None, ...] = (None,) * 9,
     step: Tensor | None = None,
+    input_step: Tensor | None = None,
     bits: int = 0,
 ) -> None:
-    """Call ``el_lstm_forward`` or ``el_lstm_backward``; arguments as in csrc/kernel.h, the step's gradient last."""
+    """Call ``el_lstm_forward`` or ``el_lstm_backward``; as in csrc/kernel.h, the gradients of the steps last."""
     arrays = (U, W, input_bias, bias, h0, c0, lengths, out, h_n, c_n, gates, cells)
     call = _LSTM.pack(
         *_head(x, U, W.shape[1], *options),
@@ -350,12 +357,14 @@ def run_lstm(
         *_strides(grad_out),
         _address(grad_h_n),
         _address(grad_c_n),
-        *_addresses(grads[:-1]),
+        *_addresses(grads[:-2]),
         bits,
         _address(step),
+        _address(grads[-2]),
+        _address(input_step),
         _address(grads[-1]),
     )
-    _call(name, call, W.dtype, (x, *arrays, step))
+    _call(name, call, W.dtype, (x, *arrays, step, input_step))
 
 
 def _call(name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | None, ...]) -> None:

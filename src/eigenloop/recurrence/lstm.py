@@ -24,7 +24,17 @@ from eigenloop.recurrence.activations import ACTIVATIONS
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.fused_lstm import fused_lstm
 from eigenloop.recurrence.renamed import takes_projected
-from eigenloop.recurrence.rounding import Rounding, gate_margin, gate_to_grid, inside, slope_of_step, to_grid, unit_step
+from eigenloop.recurrence.rounding import (
+    NO_ROUNDING,
+    Rounding,
+    gate_margin,
+    gate_to_grid,
+    inside,
+    rounded_input,
+    slope_of_step,
+    to_grid,
+    unit_step,
+)
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -64,9 +74,12 @@ def lstm(
         The states (T, B, n), zero at padded steps, the final state (B, n) and the final cell (B, n).
     """
     cell = _checked(cell, bias)
-    if kernel.serves(W, cell):
+    served = kernel.serves(W, cell)
+    if not served or input_weight is None:
+        x, rounding = rounded_input(x, rounding)
+    if served:
         return fused_lstm(x, input_weight, W, input_bias, bias, h0, c0, lengths, cell, reverse, rounding)
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, _ = rounding or NO_ROUNDING
     p = multiplied(x, input_weight, input_bias)
     out, h_n, c_n, _ = _lstm(p, W, bias, h0, c0, lengths, cell, reverse, step, bits)
     return out, h_n, c_n
@@ -132,7 +145,7 @@ def _forward(
             i, f, g, o = _rounded_gates(i, f, g, o, cell, step, bits)
         new_c = f * c + i * g
         if step is not None:
-            new_c = to_grid(new_c, step, bits, gate_margin(bits))
+            new_c = to_grid(new_c, step, bits, _cell_margin(cell, bits))
         new_h = o * new_c.tanh()
         if step is not None:
             new_h = to_grid(new_h, unit_step(bits), bits)
@@ -146,6 +159,11 @@ def _forward(
 def _candidate_step(cell: str, step: Tensor, bits: int) -> Tensor | float:
     """Return the candidate's step: tanh lies in [-1, 1], others go where the cell does."""
     return unit_step(bits) if cell == "tanh" else step
+
+
+def _cell_margin(cell: str, bits: int) -> float:
+    """Return the margin of c': Note [A margin for halves]."""
+    return gate_margin(bits) / (16 if cell == "tanh" else 1)
 
 
 def _rounded_gates(
@@ -205,10 +223,10 @@ def _backward(
     grad_step = out.new_zeros(0 if step is None else ())
     if step is not None:
         unrounded = f * c + i * g
-        passes = inside(unrounded, step, bits, gate_margin(bits))
+        passes = inside(unrounded, step, bits, _cell_margin(cell, bits))
         to_candidate = to_candidate * inside(raw_g, _candidate_step(cell, step, bits), bits)
         to_output, to_cell = (each * inside(o * squashed, unit_step(bits), bits) for each in (to_output, to_cell))
-        to_step = slope_of_step(unrounded, step, bits, gate_margin(bits))
+        to_step = slope_of_step(unrounded, step, bits, _cell_margin(cell, bits))
         if cell != "tanh":
             to_step = to_step + passes * i * slope_of_step(raw_g, step, bits)
 

@@ -20,7 +20,14 @@ from eigenloop.recurrence.differentiation import differentiable, keep_states, ke
 from eigenloop.recurrence.fused_complex import fused_complex
 from eigenloop.recurrence.fused_simple import fused_simple
 from eigenloop.recurrence.renamed import takes_projected
-from eigenloop.recurrence.rounding import Rounding, derivative_of_state, slope_of_state, state_to_grid
+from eigenloop.recurrence.rounding import (
+    NO_ROUNDING,
+    Rounding,
+    derivative_of_state,
+    rounded_input,
+    slope_of_state,
+    state_to_grid,
+)
 from eigenloop.recurrence.time import multiplied, previous_states, steps, valid_steps
 
 
@@ -70,13 +77,16 @@ def simple(
         input_bias, bias = bias if input_bias is None else input_bias + bias, None
     if rounding is not None and W.is_complex():
         raise ValueError("rounding is for real states, and this W is complex")
-    if kernel.serves(W, activation):
+    served = kernel.serves(W, activation)
+    if not served or input_weight is None:
+        x, rounding = rounded_input(x, rounding)
+    if served:
         tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
         if W.is_complex():
             return fused_complex(*tensors, activation, reverse)
         return fused_simple(*tensors, activation, reverse, negative_slope, rounding)
     p = multiplied(x, input_weight, input_bias)
-    bits, step = (0, None) if rounding is None else rounding
+    bits, step, _ = rounding or NO_ROUNDING
     out, h_n = _simple(p, W, bias, h0, lengths, activation, reverse, negative_slope, step, bits)
     return out, h_n
 

@@ -13,7 +13,10 @@ def experiment_entries() -> list[Entry]:
     shipped = files("eigenloop").joinpath("experiments", "data").iterdir()
     ours = sorted((file for file in shipped if file.name.endswith(".yaml")), key=lambda file: file.name)
     names = [file.name.removesuffix(".yaml") for file in ours]
-    return [Entry(name, name, "", "../RESULTS.md", file) for name, file in zip(names, ours, strict=True)]
+    return [
+        Entry(name, name, "", f"results/{name.partition('-')[0]}.md", file)
+        for name, file in zip(names, ours, strict=True)
+    ]
 
 
 def experiment_line(entry: Entry) -> str:

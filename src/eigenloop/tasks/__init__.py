@@ -12,6 +12,7 @@ from eigenloop.tasks.mnist import PermutedMNIST, SequentialMNIST
 from eigenloop.tasks.parenthesis import Parenthesis
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
 from eigenloop.tasks.sequences.task import Sequences
+from eigenloop.tasks.synthetic import Synthetic
 from eigenloop.tasks.timit import TIMIT
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "PermutedMNIST",
     "Sequences",
     "SequentialMNIST",
+    "Synthetic",
     "Task",
 ]
 

@@ -51,9 +51,60 @@
       index: Number(box.value), box, style: box.parentElement.className, name: box.dataset.short,
     }));
     figure.querySelectorAll(".stage").forEach((stage, number) => {
+      if (stage.querySelector(".points")) { pointer(stage, figure); return; }
       const lines = charts[number].map(([key, second, x, y]) => ({ key, second, x: columns[x], y: columns[y] }));
       if (lines.length && keys.length) reader(stage, lines, keys, figure);
     });
+  }
+
+  // A scatter plot: the name of the point under the mouse, or of the next one to the left or right by the arrow keys.
+  function pointer(stage, figure) {
+    const chart = stage.querySelector(".chart");
+    const points = [...chart.querySelectorAll(".points circle")].filter((point) => point.firstElementChild);
+    points.forEach((point) => { point.dataset.name = point.textContent; point.replaceChildren(); });
+    points.sort((a, b) => parseFloat(a.getAttribute("cx")) - parseFloat(b.getAttribute("cx")));
+    const tip = element("tip named", stage);
+    tip.setAttribute("role", "status");
+    tip.hidden = true;
+    let at = -1;
+
+    const seen = () => points.filter((point) => getComputedStyle(point.parentElement).display !== "none");
+    const hide = () => { tip.hidden = true; points[at]?.classList.remove("chosen"); };
+    function show(point) {
+      hide();
+      at = points.indexOf(point);
+      point.classList.add("chosen");
+      tip.textContent = point.dataset.name;
+      tip.hidden = false;
+      const [dot, frame] = [point.getBoundingClientRect(), stage.getBoundingClientRect()];
+      const left = dot.left - frame.left + (dot.left - frame.left < frame.width / 2 ? 18 : -tip.offsetWidth - 10);
+      tip.style.left = `${Math.max(0, Math.min(left, frame.width - tip.offsetWidth))}px`;
+      tip.style.top = `${Math.max(0, dot.top - frame.top - tip.offsetHeight - 8)}px`;
+    }
+    function follow(event) {
+      const far = (point) => {
+        const box = point.getBoundingClientRect();
+        return Math.hypot(box.x + box.width / 2 - event.clientX, box.y + box.height / 2 - event.clientY);
+      };
+      const near = seen().filter((point) => far(point) < 16).sort((a, b) => far(a) - far(b))[0];
+      if (near) show(near);
+      else hide();
+    }
+    chart.addEventListener("pointermove", follow);
+    chart.addEventListener("pointerdown", follow);
+    chart.addEventListener("pointerleave", hide);
+    chart.addEventListener("blur", hide);
+    chart.setAttribute("tabindex", "0");
+    chart.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      if (event.key === "Escape") hide();
+      if (!step) return;
+      event.preventDefault();
+      const left = seen();
+      const next = left.indexOf(points[at]) + step;
+      if (left.length) show(left[Math.min(Math.max(next, 0), left.length - 1)]);
+    });
+    figure.addEventListener("change", hide);
   }
 
   function reader(stage, lines, keys, figure) {

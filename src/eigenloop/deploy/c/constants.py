@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
-from eigenloop.deploy.c.kernels import Kernel
-from eigenloop.deploy.c.text import array, signed
-from eigenloop.deploy.multipliers import Multipliers
+from eigenloop.deploy.c.kernels import NARROW, Kernel, Lanes
+from eigenloop.deploy.c.text import array, literal, signed
 from eigenloop.deploy.operations import Whole
+from eigenloop.deploy.packing import group, row_bytes
 from eigenloop.deploy.sums import Sum, width_of
 
 
 @dataclass
 class Constants:
-    """Definitions in the order in which they were asked for, and the loops that their use needs."""
+    """Definitions in the order in which they were asked for, and what their use needs."""
 
     arrays: list[str] = field(default_factory=list)
     kernels: set[Kernel] = field(default_factory=set)
+    lanes: set[Lanes] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
 
     def whole(self, name: str, values: Whole, note: str, bits: int | None = None) -> str:
@@ -35,53 +35,80 @@ class Constants:
         self.arrays.append(array("uint8_t", name, one.packed(), 8, note))
         return name
 
-
-@dataclass
-class Scalings:
-    """The multipliers and shifts of a layer, one array of each; what is added gets its place in them."""
-
-    multipliers: list[int] = field(default_factory=list)
-    shifts: list[int] = field(default_factory=list)
-
-    def add(self, scaling: Multipliers) -> tuple[list[tuple[int, bool]], int]:
-        """Return the place of each term's multiplier, whether each row has its own, and the place of the shift."""
-        places = []
-        for values in scaling.values:
-            places.append((len(self.multipliers), len(values) > 1))
-            self.multipliers += [int(value) for value in values]
-        self.shifts.append(scaling.shift)
-        return places, len(self.shifts) - 1
-
-    def define(self, constants: Constants, number: int) -> None:
-        """Define both arrays."""
-        values = np.array(self.multipliers, np.int64)
-        constants.whole(f"multipliers_{number}", values, f"multipliers of layer {number}", 32)
-        note = f"shifts of layer {number}"
-        constants.arrays.append(array("uint8_t", f"shifts_{number}", self.shifts, 8, note))
+    def factor(self, name: str, values: Whole, note: str, row: str) -> str:
+        """Return the expression of a multiplier: the number itself, or that of a row, for which an array is defined."""
+        if len(values) == 1:
+            return literal(int(values[0]), 32)
+        return f"{self.whole(name, values, note, 32)}[{row}]"
 
 
-def sum_expression(
-    constants: Constants, one: Sum, name: str, operand: str, bits: int, *, bias: str | None = None, wide: bool = False
-) -> str:
-    """Define the codes and biases of a sum and return the expression for row i of it.
+@dataclass(frozen=True)
+class Vector:
+    """A vector that sums are made with, as a function of C has it.
 
-    Args:
-        constants: where they are defined.
-        one: the sum.
-        name: of its arrays, without what says which they are.
-        operand: the C expression of the vector.
-        bits: of a number in it.
-        bias: an expression in place of the bias, for the mean of states.
-        wide: whether the sum has 64 bits in any case.
+    Attributes:
+        name: of the variable.
+        size: of the vector.
+        bits: of the type that it is copied from.
+        order: that of `Lanes`; None where no codes are multiplied with it, and it stays where it is.
+        room: its size with the zeros that fill the last group.
     """
-    start = "0"
+
+    name: str
+    size: int
+    bits: int
+    order: int | None
+    room: int
+
+    @property
+    def kind(self) -> str:
+        """Its type."""
+        return signed(self.bits) if self.order is None else "int16_t"
+
+    @property
+    def declared(self) -> str:
+        """The declaration of its copy."""
+        return f"int16_t {self.name}[{self.room}{' + SUM' if self.order else ''}];"
+
+    def filled(self, source: str, constants: Constants) -> str:
+        """Return the statement that copies it."""
+        assert self.order is not None
+        lanes = Lanes(self.order, self.bits)
+        constants.lanes.add(lanes)
+        return f"{lanes.name}({source}, {self.size}u, {self.name}, {self.room}u);"
+
+    def at(self, index: str) -> str:
+        """Return the expression of one of its numbers."""
+        return f"{self.name}[place_{self.order}({index})]" if self.order else f"{self.name}[{index}]"
+
+
+def vector_for(name: str, size: int, bits: int, sums: Iterable[Sum]) -> Vector:
+    """Choose how a vector is held for all sums that are made with it."""
+    used = [one for one in sums if one.codes is not None]
+    widths = {one.bits for one in used}
+    if not used:
+        return Vector(name, size, bits, None, size)
+    narrow = len(widths) == 1 and widths <= set(NARROW) and all(one.width == 32 for one in used)
+    whole = max(group(width) for width in widths)
+    return Vector(name, size, bits, widths.pop() if narrow else 0, -(-size // whole) * whole)
+
+
+def sum_lines(constants: Constants, one: Sum, name: str, variable: str, vector: Vector) -> list[str]:
+    """Define codes and biases of a sum and return the lines that compute it for the rows `row` and `other`."""
+    start = ["0", "0"]
     if one.bias is not None:
         stored = constants.whole(f"bias_{name}", one.bias, f"bias of {one.name}")
-        start = f"{stored}[i]" if bias is None else bias.format(bias=f"{stored}[i]")
+        start = [f"{stored}[row]", f"{stored}[other]"]
+    kind = signed(one.width)
     if one.codes is None:
-        return f"{operand}[i]" if one.bias is None else f"{operand}[i] + {start}"
-    kernel = Kernel(one.bits, bits, 64 if wide else one.width)
+        added = [f"{vector.at(row)} + {bias}" for row, bias in zip(("row", "other"), start, strict=True)]
+        return [f"{kind} {variable}[2] = {{{added[0]}, {added[1]}}};"]
+    kernel = Kernel(one.bits, one.width, vector.order == one.bits)
     constants.kernels.add(kernel)
     columns = one.codes.shape[1]
-    codes = constants.codes(f"codes_{name}", one)
-    return f"{kernel.name}({codes}, i * {columns * one.bits}u, {operand}, {columns}u, {start})"
+    codes, stride = constants.codes(f"codes_{name}", one), row_bytes(columns, one.bits)
+    whole = -(-columns // group(one.bits)) * group(one.bits)
+    return [
+        f"{kind} {variable}[2] = {{{start[0]}, {start[1]}}};",
+        f"{kernel.name}({codes} + row * {stride}u, (other - row) * {stride}u, {vector.name}, {whole}u, {variable});",
+    ]

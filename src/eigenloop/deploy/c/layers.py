@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from eigenloop.deploy.c.constants import Constants, Scalings, sum_expression
-from eigenloop.deploy.c.text import signed
+from eigenloop.deploy.c.constants import Constants, Vector, sum_lines, vector_for
+from eigenloop.deploy.c.text import literal, signed
 from eigenloop.deploy.cell import IntegerCell
 from eigenloop.deploy.formats import Format
 
@@ -13,6 +13,18 @@ from eigenloop.deploy.formats import Format
 def stored_bits(form: Format) -> int:
     """Return the bits of the type that holds a format's codes."""
     return 8 * form.bytes
+
+
+def other_row(rows: int) -> str:
+    """Return the expression of the row that is computed together with an even one; the last row may have none."""
+    return "row + 1u" if rows % 2 == 0 else f"row + 1u < {rows}u ? row + 1u : row"
+
+
+def both_rows(rows: int, lines: list[str], indent: str = "    ") -> str:
+    """Return a loop over a row and the one after it, where there is one; `i` is 0 and 1."""
+    end = "" if rows % 2 == 0 else f" && row + i < {rows}u"
+    body = "".join(f"{indent}    {line}\n" for line in lines)
+    return f"{indent}for (i = 0; i < 2u{end}; i++) {{\n{body}{indent}}}\n"
 
 
 @dataclass
@@ -30,164 +42,177 @@ class LayerWriter:
     cell: IntegerCell
     constants: Constants
     prefix: str
-    scalings: Scalings = field(default_factory=Scalings)
     functions: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.n = self.cell.source.size
-        self.h, self.x = (signed(stored_bits(form)) for form in (self.cell.formats.state, self.cell.formats.entered))
-        self.shift_of: dict[str, str] = {}
-        self.threshold_of: dict[str, str] = {}
-        for name in self.cell.gates:
-            self._total(name)
-        self.scaling: dict[str, tuple[list[str], str]] = {}
+        forms, gates = self.cell.formats, self.cell.gates
+        self.state = signed(stored_bits(forms.state))
+        self.h = vector_for("h", self.n, stored_bits(forms.state), [gate.recurrent for gate in gates.values()])
+        size = self.cell.source.input_size
+        self.x = vector_for("x", size, stored_bits(forms.entered), [gate.input for gate in gates.values()])
+        self.scaling: dict[str, tuple[list[str], int]] = {}
         for name, scaling in self.cell.scalings.items():
-            places, shift = self.scalings.add(scaling)
-            self.scaling[name] = [self._multiplier(place) for place in places], self._shift(shift)
+            self.scaling[name] = [literal(int(value[0]), 32) for value in scaling.values], scaling.shift
+        self.shared = self.cell.source.kind == "fastgrnn"  # one total for a gate and a candidate
+        for name in gates:
+            self._gate(name)
 
     def write(self) -> str:
         """Return the functions of the layer, the last of which makes a step."""
         bodies = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm, "fastgrnn": self._fastgrnn}
         body = bodies[self.cell.source.kind]()
-        self.scalings.define(self.constants, self.number)
         note = f'/* Layer {self.number}, {self.cell.source.kind}: docs/integers.md, "Cells". */\n'
-        head = f"static void layer_{self.number}({self.prefix}_state *s, const {self.x} *x)\n"
+        given = "x" if self.x.order is None else "input"
+        kind = signed(stored_bits(self.cell.formats.entered))
+        head = f"static void layer_{self.number}({self.prefix}_state *s, const {kind} *{given})\n"
         return "\n".join([*self.functions, note + head + "{\n" + body + "}\n"])
 
-    # ---------------------------------------------------------------- pieces
+    # ---------------------------------------------------------------- pre-activations and activations
 
-    def _multiplier(self, place: tuple[int, bool]) -> str:
-        at, rows = place
-        index = (f"{at}u + i" if at else "i") if rows else str(at)
-        return f"multipliers_{self.number}[{index}]"
-
-    def _shift(self, place: int) -> str:
-        return f"shifts_{self.number}[{place}]"
-
-    def _total(self, name: str) -> None:
-        """Write the function of a pre-activation's total: docs/integers.md, "A pre-activation"."""
+    def _gate(self, name: str) -> None:
+        """Write the function of a gate of two rows: docs/integers.md, "A pre-activation" and "Activations"."""
         gate, suffix = self.cell.gates[name], f"{self.number}_{name}" if name else str(self.number)
-        places, shift = self.scalings.add(gate.multipliers)
-        first, *identity, last = (self._multiplier(place) for place in places)
-        self.shift_of[name] = self._shift(shift)
-        state, entered = (stored_bits(form) for form in (self.cell.formats.state, self.cell.formats.entered))
-        A = sum_expression(self.constants, gate.recurrent, f"W_{suffix}", "h", state)
-        B = sum_expression(self.constants, gate.input, f"U_{suffix}", "x", entered)
-        added = self.cell.source.activation == "modrelu" or self.cell.source.kind == "fastgrnn"
-        if gate.threshold is not None and added:
+        title = f"multipliers of {gate.recurrent.name}"
+        first, *identity, last = (
+            self.constants.factor(f"multipliers_{place}_{suffix}", values, f"{title}, {place}", "at")
+            for place, values in zip(self._places(len(gate.multipliers.values)), gate.multipliers.values, strict=True)
+        )
+        lines = sum_lines(self.constants, gate.recurrent, f"W_{suffix}", "A", self.h)
+        lines += sum_lines(self.constants, gate.input, f"U_{suffix}", "B", self.x)
+        factor = "" if gate.gate_bits is None else " * r[i]"
+        terms = [f"(int64_t)A[i]{factor} * {first}"]
+        terms += [f"(int64_t){self.h.at('at')}{factor} * {one}" for one in identity]
+        terms += [f"(int64_t)B[i] * {last}"]
+        threshold = ""
+        if gate.threshold is not None and (self.shared or self.cell.source.activation == "modrelu"):
             values = self.constants.whole(f"threshold_{suffix}", gate.threshold, f"thresholds of {gate.recurrent.name}")
-            home = first if gate.gate_bits is None else last
-            self.threshold_of[name] = f"(int64_t){values}[i] * {home}"
-        factor = "" if gate.gate_bits is None else " * r"
-        terms = [f"(int64_t)A{factor} * {first}"]
-        terms += [f"(int64_t)h[i]{factor} * {one}" for one in identity]
-        terms += [f"(int64_t)B * {last}"]
-        extra = "" if gate.gate_bits is None else ", int32_t r"
-        self.functions.append(
-            f"static int64_t total_{suffix}(const {self.h} *h, const {self.x} *x, uint32_t i{extra})\n{{\n"
-            f"    {signed(gate.recurrent.width)} A = {A};\n"
-            f"    {signed(gate.input.width)} B = {B};\n"
-            f"    return {' + '.join(terms)};\n}}\n"
-        )
+            threshold = f"(int64_t){values}[at] * {first if gate.gate_bits is None else last}"
+        inside = [f"int64_t a = {' + '.join(terms)};"]
+        if self.shared:
+            inside += [f"z[i] = {self._shared_gate(gate.shift)};", f"a += {threshold};"]
+        inside.append(f"out[i] = {self._value(name, gate.shift, threshold)};")
+        if any("at]" in line or "(at)" in line for line in inside):
+            inside.insert(0, "uint32_t at = i ? other : row;")
+        declared = [line for line in lines if not line.startswith("rows")]
+        called = [line for line in lines if line.startswith("rows")]
+        begin = [f"uint32_t other = {other_row(self.n)}, i;", *declared, *called]
+        gated = "int32_t *z, " if self.shared else "" if gate.gate_bits is None else "const int32_t *r, "
+        head = f"const {self.h.kind} *h, const {self.x.kind} *x, uint32_t row, {gated}int32_t *out"
+        body = "".join(f"    {line}\n" for line in begin) + both_rows(2, inside)
+        note = '/* Two rows: docs/integers.md, "A pre-activation" and "Activations". */\n'
+        self.functions.append(f"{note}static void {self._function(name)}({head})\n{{\n{body}}}\n")
 
-    def _sigmoid(self, name: str) -> str:
-        self.constants.functions |= {"tanh", "sigmoid"}
-        return (
-            f"sigmoid(shifted(total_{self.number}_{name}(h, x, i), {self.shift_of[name]}), {self.cell.formats.bits}u)"
-        )
+    def _function(self, name: str) -> str:
+        return f"{name or 'unit'}_{self.number}"
 
-    def _activated(self, name: str, total: str) -> str:
-        """Return the activation of a total, saturated to its format."""
-        kind, shift, form = self.cell.source.activation, self.shift_of[name], self.cell._activated
+    @staticmethod
+    def _places(count: int) -> tuple[str, ...]:
+        """Name the multipliers of a total: of A, of the identity where there is one, of B."""
+        return ("W", "U") if count == 2 else ("W", "I", "U")
+
+    def _value(self, name: str, shift: int, threshold: str) -> str:
+        """Return what becomes of a total `a`: a gate, or the activation saturated to its format."""
+        if name not in ("", "candidate", "cell"):
+            self.constants.functions |= {"tanh", "sigmoid"}
+            return f"sigmoid(shifted(a, {shift}u), {self.cell.formats.bits}u)"
+        kind, form = self.cell.source.activation, self.cell._activated
         if kind == "tanh":
             self.constants.functions.add("tanh")
             (M,), s = self.scaling["tanh"]
-            value = f"shifted((int64_t)tanh_of(shifted({total}, {shift})) * {M}, {s})"
+            value = f"shifted((int64_t)tanh_of(shifted(a, {shift}u)) * {M}, {s}u)"
         elif kind == "modrelu":
             self.constants.functions.add("modrelu")
-            value = f"modrelu({total}, {self.threshold_of[name]}, {shift})"
+            value = f"modrelu(a, {threshold or '0'}, {shift}u)"
         elif kind == "leaky_relu":
             self.constants.functions.add("leaky")
             (M,), s = self.scaling["slope"]
-            value = f"leaky({total}, {shift}, {M}, {s})"
+            value = f"leaky(a, {shift}u, {M}, {s}u)"
+        elif kind == "piecewise":
+            value = f"shifted(shifted(a, {shift}u), {17 - self.cell.formats.bits}u)"
         else:
-            value = f"shifted({total}, {shift})"
-        low = 0 if kind == "relu" else form.low
-        return f"limited({value}, {low}, {form.high})"
+            value = f"shifted(a, {shift}u)"
+        return f"limited({value}, {0 if kind == 'relu' else form.low}, {form.high})"
+
+    def _shared_gate(self, shift: int) -> str:
+        """Return FastGRNN's gate of a total `a` on the scale of the candidate."""
+        bits = self.cell.formats.bits
+        if self.cell.source.activation == "piecewise":
+            return f"limited(shifted(shifted(a, {shift}u) + 65536, {18 - bits}u), 0, {1 << (bits - 1)})"
+        self.constants.functions |= {"tanh", "sigmoid"}
+        return f"sigmoid(shifted(shifted(a, {shift}u), 1u), {bits}u)"
 
     # ---------------------------------------------------------------- cells
 
-    def _loop(self, lines: list[str]) -> str:
-        body = "".join(f"        {line}\n" for line in lines)
-        return f"    for (i = 0; i < {self.n}u; i++) {{\n{body}    }}\n"
-
-    def _begin(self, *more: str) -> str:
+    def _begin(self, outputs: str, *more: str) -> str:
+        """Declare and copy the vectors, and declare what two rows of each gate give."""
         k = self.number
-        lines = [f"const {self.h} *h = s->h_{k};", f"{self.h} next[{self.n}];", *more, "uint32_t i;"]
+        copied = [(self.h, f"s->h_{k}"), (self.x, "input")]
+        taken = [(vector, source) for vector, source in copied if vector.order is not None]
+        lines = [*(vector.declared for vector, _ in taken), *more, f"int32_t {outputs};", "uint32_t row, i;"]
+        lines += [vector.filled(source, self.constants) for vector, source in taken]
         return "".join(f"    {line}\n" for line in lines)
 
-    def _end(self) -> str:
-        return f"    memcpy(s->h_{self.number}, next, sizeof next);\n"
+    def _pairs(self, calls: list[str], lines: list[str]) -> str:
+        """Return the loop over rows two by two: what is called for both, and what is done with each."""
+        body = "".join(f"        {line}\n" for line in calls) + both_rows(self.n, lines, " " * 8)
+        return f"    for (row = 0; row < {self.n}u; row += 2u) {{\n{body}    }}\n"
+
+    def _call(self, name: str, *more: str) -> str:
+        vector = "kept" if name == "candidate" and self.cell.source.reset == "before" else "h"
+        return f"{self._function(name)}({', '.join([vector, 'x', 'row', *more])});"
 
     def _simple(self) -> str:
-        value = self._activated("", f"total_{self.number}(h, x, i)")
-        return self._begin() + self._loop([f"next[i] = ({self.h}){value};"]) + self._end()
+        line = f"s->h_{self.number}[row + i] = ({self.state})out[i];"
+        return self._begin("out[2]") + self._pairs([self._call("", "out")], [line])
 
     def _gated(self) -> str:
-        k, half, shift = self.number, 1 << (self.cell.formats.bits - 2), self.cell.formats.bits - 1
-        one, reset = 1 << shift, self._sigmoid("reset")
-        keep = "u" if self.cell.source.update == "keep" else f"({one} - u)"
-        other = f"({one} - u)" if self.cell.source.update == "keep" else "u"
-        blend = f"next[i] = ({self.h})(({keep} * h[i] + {other} * c + {half}) >> {shift});"
-        update = f"int32_t u = {self._sigmoid('update')};"
-        if self.cell.source.reset == "before":
-            # `total` names its vector h; here it is the reset state, all of which W needs.
-            candidate = self._activated("candidate", f"total_{k}_candidate(kept, x, i)")
-            first = self._loop([f"int32_t r = {reset};", f"kept[i] = ({self.h})((r * h[i] + {half}) >> {shift});"])
-            second = self._loop([update, f"int32_t c = {candidate};", blend])
-            return self._begin(f"{self.h} kept[{self.n}];") + first + second + self._end()
-        candidate = self._activated("candidate", f"total_{k}_candidate(h, x, i, r)")
-        lines = [f"int32_t r = {reset};", update, f"int32_t c = {candidate};", blend]
-        return self._begin() + self._loop(lines) + self._end()
+        half, shift = 1 << (self.cell.formats.bits - 2), self.cell.formats.bits - 1
+        own, one = f"s->h_{self.number}[row + i]", 1 << shift
+        weights = ("u[i]", f"({one} - u[i])")
+        keep, other = weights if self.cell.source.update == "keep" else weights[::-1]
+        blend = f"{own} = ({self.state})(({keep} * {own} + {other} * c[i] + {half}) >> {shift});"
+        if self.cell.source.reset == "after":
+            calls = [self._call("reset", "r"), self._call("update", "u"), self._call("candidate", "r", "c")]
+            return self._begin("r[2], u[2], c[2]") + self._pairs(calls, [blend])
+        kept = Vector("kept", self.n, self.h.bits, self.h.order, self.h.room)
+        reset = f"{kept.at('row + i')} = (int16_t)((r[i] * {own} + {half}) >> {shift});"
+        first = "    memset(kept, 0, sizeof kept);\n" + self._pairs([self._call("reset", "r")], [reset])
+        if self.h.order:
+            first += f"    add_up(kept, {kept.room}u);\n"
+        second = self._pairs([self._call("update", "u"), self._call("candidate", "c")], [blend])
+        return self._begin("r[2], u[2], c[2]", kept.declared) + first + second
 
     def _lstm(self) -> str:
-        k, cell = self.number, self.cell.formats.cell
+        k, cell, state = self.number, self.cell.formats.cell, self.cell.formats.state
         assert cell is not None
         (kept, written), cell_shift = self.scaling["cell"]
         (argument,), argument_shift = self.scaling["argument"]
         (out,), out_shift = self.scaling["state"]
-        state = self.cell.formats.state
-        gates = [f"int32_t {name[0]} = {self._sigmoid(name)};" for name in ("input", "forget", "output")]
-        gates[0] = gates[0].replace("int32_t i =", "int32_t in =")
-        lines = [
-            *gates,
-            f"int32_t g = {self._activated('cell', f'total_{k}_cell(h, x, i)')};",
-            "/* f c and i g are below 2^31: a gate is at most 2^15, and so are the others. */",
-            f"int64_t a = (int64_t)(f * c[i]) * {kept} + (int64_t)(in * g) * {written};",
-            f"int32_t y = 0, new = limited(shifted(a, {cell_shift}), {cell.low}, {cell.high});",
-            f"y = tanh_of(shifted((int64_t)new * {argument}, {argument_shift}));",
-            f"c[i] = ({signed(stored_bits(cell))})new;",
-            f"next[i] = ({self.h})limited(shifted((int64_t)(o * y) * {out}, {out_shift}), {state.low}, {state.high});",
+        own, carried = f"s->c_{k}[row + i]", signed(stored_bits(cell))
+        calls = [
+            self._call(name, variable)
+            for name, variable in (("input", "in"), ("forget", "f"), ("output", "o"), ("cell", "g"))
         ]
-        return self._begin(f"{signed(stored_bits(cell))} *c = s->c_{k};") + self._loop(lines) + self._end()
+        lines = [
+            "/* f c and i g are below 2^31: a gate is at most 2^15, and so are the others. */",
+            f"int64_t a = (int64_t)(f[i] * {own}) * {kept} + (int64_t)(in[i] * g[i]) * {written};",
+            f"int32_t new = limited(shifted(a, {cell_shift}u), {cell.low}, {cell.high});",
+            f"int32_t y = tanh_of(shifted((int64_t)new * {argument}, {argument_shift}u));",
+            f"{own} = ({carried})new;",
+            f"a = shifted((int64_t)(o[i] * y) * {out}, {out_shift}u);",
+            f"s->h_{k}[row + i] = ({self.state})limited(a, {state.low}, {state.high});",
+        ]
+        return self._begin("in[2], f[2], o[2], g[2]") + self._pairs(calls, lines)
 
     def _fastgrnn(self) -> str:
-        k, bits, state, c = self.number, self.cell.formats.bits, self.cell.formats.state, self.cell._activated
-        one, shift = 1 << (bits - 1), self.shift_of[""]
-        (kept, written, added), mixed = self.scaling["state"]
-        if self.cell.source.activation == "piecewise":
-            gate = f"limited(shifted(shifted(a, {shift}) + 65536, {18 - bits}u), 0, {one})"
-            candidate = f"limited(shifted(shifted(b, {shift}), {17 - bits}u), {c.low}, {c.high})"
-        else:
-            self.constants.functions |= {"tanh", "sigmoid"}
-            gate = f"sigmoid(shifted(shifted(a, {shift}), 1u), {bits}u)"
-            candidate = self._activated("", "b")
+        state, one = self.cell.formats.state, 1 << (self.cell.formats.bits - 1)
+        (kept, written, added), shift = self.scaling["state"]
+        own = f"s->h_{self.number}[row + i]"
         lines = [
-            f"int64_t a = total_{k}(h, x, i), b = a + {self.threshold_of['']};",
-            f"int32_t z = {gate};",
-            f"int32_t c = {candidate};",
             "/* z h and (1 - z) c are below 2^31: a gate is at most 2^15, and so are the others. */",
-            f"a = (int64_t)(z * h[i]) * {kept} + (int64_t)(({one} - z) * c) * {written} + (int64_t)c * {added};",
-            f"next[i] = ({self.h})limited(shifted(a, {mixed}), {state.low}, {state.high});",
+            f"int64_t a = (int64_t)(z[i] * {own}) * {kept} + (int64_t)(({one} - z[i]) * c[i]) * {written};",
+            f"a += (int64_t)c[i] * {added};",
+            f"{own} = ({self.state})limited(shifted(a, {shift}u), {state.low}, {state.high});",
         ]
-        return self._begin() + self._loop(lines) + self._end()
+        return self._begin("z[2], c[2]") + self._pairs([self._call("", "z", "c")], lines)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +25,7 @@ BOARDS = {
     "cortex-m4": "mps2-an386",
     "cortex-m7": "mps2-an500",
 }
-TOOLS = ("arm-none-eabi-gcc", "arm-none-eabi-size", "qemu-system-arm")
+TOOLS = ("arm-none-eabi-gcc", "arm-none-eabi-size", "arm-none-eabi-nm", "qemu-system-arm")
 _TICK = 40
 _FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror", "-mthumb", "-ffreestanding")
 
@@ -33,19 +34,16 @@ _LINKER = """MEMORY { flash (rx) : ORIGIN = 0, LENGTH = 4M
 ENTRY(start)
 SECTIONS {
   .harness : { KEEP(*(.vectors)) *harness.o(.text .text.* .rodata .rodata.*) } > flash
-  .network : { *(.text .text.* .rodata .rodata.*) } > flash
+  .network : { *(.text .text.*) } > flash
+  .constants : { *(.rodata SORT_BY_ALIGNMENT(.rodata.*)) } > flash
   .variables : { *(.data .data.* .bss .bss.* COMMON) } > ram
 }
 """
 
-_HARNESS = """#include "net_vectors.h"
-#include <string.h>
+#: What a harness begins with: the first instruction, and printing by semihosting. It defines `main`.
+BEGIN = """#include <stdint.h>
 
-#define REPEATS %(repeats)d
-#define SYSTICK ((volatile uint32_t *)0xE000E010)
-
-static net_state state;
-static net_sum sums[NET_OUTPUTS];
+int main(void);
 
 static void call(uint32_t operation, uint32_t argument)
 {
@@ -61,10 +59,37 @@ static void print(uint32_t value)
     *p = 0;
     *--p = ' ';
     do
-        *--p = (char)('0' + value %% 10u);
+        *--p = (char)('0' + value % 10u);
     while ((value /= 10u) != 0u);
     call(4u, (uint32_t)(uintptr_t)p);
 }
+
+void start(void);
+void start(void)
+{
+    main();
+    call(0x18u, 0x20026u);
+    for (;;)
+        ;
+}
+
+static void fault(void)
+{
+    call(0x18u, 0x20023u);
+}
+
+__attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
+    (void (*)(void))0x20100000, start, fault, fault, fault, fault, fault,
+};
+"""
+
+_HARNESS = """#include "net_vectors.h"
+
+#define REPEATS %(repeats)d
+#define SYSTICK ((volatile uint32_t *)0xE000E010)
+
+static net_state state;
+static net_sum sums[NET_OUTPUTS];
 
 /* How deep the stack went below this function during a step and a read-out. */
 static __attribute__((noinline)) uint32_t depth(void)
@@ -82,7 +107,6 @@ static __attribute__((noinline)) uint32_t depth(void)
     return (uint32_t)(16384u - i) * 4u;
 }
 
-int main(void);
 int main(void)
 {
     uint32_t wrong = 0, t, i, r, ticks, readout;
@@ -115,26 +139,8 @@ int main(void)
     print(readout);
     print(sizeof state);
     print(sizeof sums);
-    call(0x18u, 0x20026u);
     return 0;
 }
-
-void start(void);
-void start(void)
-{
-    main();
-    for (;;)
-        ;
-}
-
-static void fault(void)
-{
-    call(0x18u, 0x20023u);
-}
-
-__attribute__((section(".vectors"), used)) static void (*const vectors[16])(void) = {
-    (void (*)(void))0x20100000, start, fault, fault, fault, fault, fault,
-};
 """
 
 
@@ -150,6 +156,8 @@ class Measured:
         products: multiplications of codes in a step.
         steps: that were compared with the reference.
         different: sums that differ from it.
+        constants: bytes of constants in flash, with what aligns them; the rest is code.
+        arrays: bytes of each constant array.
     """
 
     core: str
@@ -162,6 +170,18 @@ class Measured:
     products: int
     steps: int
     different: int
+    constants: int
+    arrays: dict[str, int]
+
+    @property
+    def code(self) -> int:
+        """Bytes of code, with the compiler's helpers."""
+        return self.flash - self.constants
+
+    @property
+    def ram(self) -> int:
+        """Bytes of the state, the stack and the outputs."""
+        return self.state + self.stack + self.sums
 
     @property
     def per_product(self) -> float:
@@ -191,32 +211,48 @@ def measure(
         (here / "net.h").write_text(source.header)
         (here / "net.c").write_text(source.code)
         (here / "net_vectors.h").write_text(vectors_header(network, source, "net", steps))
-        (here / "harness.c").write_text(_HARNESS % {"repeats": repeats})
-        (here / "net.ld").write_text(_LINKER)
-        gcc = ["arm-none-eabi-gcc", f"-mcpu={core}", *_FLAGS, "-ffunction-sections", "-fdata-sections"]
-        _run([*gcc, optimise, "-c", "net.c"], here)
-        _run([*gcc, "-O1", "-Wno-pedantic", "-c", "harness.c"], here)
-        link = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", "net.ld", "-o", "net.elf"]
-        _run([*gcc, *link, "harness.o", "net.o"], here)
-        flash = _section(_run(["arm-none-eabi-size", "-A", "net.elf"], here), ".network")
-        machine = ["-M", BOARDS[core], "-icount", "shift=0", "-display", "none", "-monitor", "none", "-serial", "none"]
-        semihosting = ["-semihosting-config", "enable=on,target=native"]
-        done = subprocess.run(
-            ["qemu-system-arm", *machine, *semihosting, "-kernel", "net.elf"],
-            cwd=here,
-            capture_output=True,
-            text=True,
-            timeout=300,
-            stdin=subprocess.DEVNULL,
-        )
-    words = (done.stdout + done.stderr).split()
-    if done.returncode or len(words) != 7:
-        raise RuntimeError(f"QEMU ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
-    stack, wrong, count, ticks, readout, state, sums = map(int, words)
+        (here / "harness.c").write_text(BEGIN + _HARNESS % {"repeats": repeats})
+        words = run(here, core, ["net.c"], optimise=optimise)
+        listing = _run(["arm-none-eabi-size", "-A", "harness.elf"], here)
+        constants = _section(listing, ".constants")
+        flash = _section(listing, ".network") + constants
+        arrays = _arrays(_run(["arm-none-eabi-nm", "-S", "harness.elf"], here))
+    if len(words) != 7:
+        raise RuntimeError(f"the program in QEMU printed {words}")
+    stack, wrong, count, ticks, readout, state, sums = words
     products, runs = sum(cell.products for cell in network.cells), count * repeats
-    return Measured(
-        core, flash, state, stack, sums, ticks * _TICK / runs, readout * _TICK / runs, products, count, wrong
+    step, read = ticks * _TICK / runs, readout * _TICK / runs
+    return Measured(core, flash, state, stack, sums, step, read, products, count, wrong, constants, arrays)
+
+
+def run(folder: Path, core: str, sources: Sequence[str], *, optimise: str = "-O2") -> list[int]:
+    """Build C files and harness.c, which begins with `BEGIN`, for a core, and return the numbers that it prints."""
+    (folder / "harness.ld").write_text(_LINKER)
+    gcc = ["arm-none-eabi-gcc", f"-mcpu={core}", *_FLAGS, "-ffunction-sections", "-fdata-sections"]
+    objects = [f"{Path(one).stem}.o" for one in sources]
+    _run([*gcc, optimise, "-c", *sources], folder)
+    _run([*gcc, "-O1", "-Wno-pedantic", "-c", "harness.c"], folder)
+    link = ["-nostartfiles", "-specs=nano.specs", "-Wl,--gc-sections", "-T", "harness.ld", "-o", "harness.elf"]
+    _run([*gcc, *link, "harness.o", *objects], folder)
+    machine = ["-M", BOARDS[core], "-icount", "shift=0", "-display", "none", "-monitor", "none", "-serial", "none"]
+    semihosting = ["-semihosting-config", "enable=on,target=native"]
+    done = subprocess.run(
+        ["qemu-system-arm", *machine, *semihosting, "-kernel", "harness.elf"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        stdin=subprocess.DEVNULL,
     )
+    if done.returncode:
+        raise RuntimeError(f"QEMU ended with {done.returncode}: {done.stdout[-300:]} {done.stderr[-300:]}")
+    return [int(word) for word in (done.stdout + done.stderr).split()]
+
+
+def _arrays(listing: str) -> dict[str, int]:
+    """Return the bytes of each array of constants in what `nm -S` prints."""
+    rows = [line.split() for line in listing.splitlines()]
+    return {row[3]: int(row[1], 16) for row in rows if len(row) == 4 and row[2] == "r"}
 
 
 def _run(command: list[str], folder: Path) -> str:

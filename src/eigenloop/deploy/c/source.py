@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eigenloop.deploy.c import functions
-from eigenloop.deploy.c.constants import Constants, sum_expression
-from eigenloop.deploy.c.kernels import definitions
-from eigenloop.deploy.c.layers import LayerWriter, stored_bits
+from eigenloop.deploy.c.constants import Constants, sum_lines, vector_for
+from eigenloop.deploy.c.kernels import SWITCH, definitions
+from eigenloop.deploy.c.layers import LayerWriter, both_rows, other_row, stored_bits
 from eigenloop.deploy.c.text import array, signed, string
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.network import IntegerNetwork
+from eigenloop.deploy.packing import row_bytes
+from eigenloop.deploy.sums import Sum
 
 
 @dataclass(frozen=True)
@@ -75,9 +77,10 @@ class _Writer:
             f"/* {self.name}: a recurrent network in whole numbers. Its arithmetic is that of docs/integers.md of\n"
             "   eigenloop; right shifts of negative numbers are arithmetic, as compilers for devices have them. */",
             f'#include "{self.name}.h"\n\n#include <string.h>\n',
+            *([SWITCH] if any(lanes.order for lanes in self.constants.lanes) else []),
             *self.constants.arrays,
             *helpers,
-            definitions(self.constants.kernels),
+            definitions(self.constants.kernels, self.constants.lanes, self._mean_width()),
             *layers,
             begin,
             enter,
@@ -95,16 +98,18 @@ class _Writer:
     # ---------------------------------------------------------------- the header
 
     def _fields(self) -> list[str]:
-        lines = []
+        """Return the members of the state, the widest first, so that nothing lies between them."""
+        fields: list[tuple[int, str]] = []
         for number, cell in enumerate(self.network.cells):
             for letter, form in zip("hc", cell.carried, strict=False):
-                lines.append(f"{signed(stored_bits(form))} {letter}_{number}[{cell.source.size}];")
+                fields.append((stored_bits(form), f"{letter}_{number}[{cell.source.size}];"))
         read, n = self.network.readout, self.network.cells[-1].source.size
         if self.mean:
-            lines += [f"int32_t pooled[{n}]; /* the sum of the states so far */", "uint32_t steps;"]
+            fields.append((32, f"pooled[{n}]; /* the sum of the states so far */"))
         elif read.pool == "max":
-            lines.append(f"{signed(stored_bits(read.state))} pooled[{n}]; /* the largest codes so far */")
-        return lines
+            fields.append((stored_bits(read.state), f"pooled[{n}]; /* the largest codes so far */"))
+        fields.sort(key=lambda one: -one[0])
+        return [*(["uint32_t steps;"] if self.mean else []), *(f"{signed(bits)} {name}" for bits, name in fields)]
 
     def _header(self) -> str:
         up, name, read = self.name.upper(), self.name, self.network.readout
@@ -204,11 +209,10 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
             entered = "codes"
             self.constants.whole("input_multipliers", inputs.multiplier, "input multipliers", 32)
             self.constants.whole("input_offsets", inputs.offset, "input offsets", 64)
-            self.constants.arrays.append(array("uint8_t", "input_shift", [inputs.shift], 8))
             lines.append(
                 f'/* docs/integers.md, "Input and read-out". */\n    for (i = 0; i < {self.size}u; i++)\n'
                 f"        codes[i] = ({kind})limited(((int64_t)input[i] * input_multipliers[i] + input_offsets[i])\n"
-                f"                                   >> input_shift[0], {self.form.low}, {self.form.high});"
+                f"                                   >> {inputs.shift}, {self.form.low}, {self.form.high});"
             )
         for number in range(last + 1):
             source = entered if number == 0 else f"state->h_{number - 1}"
@@ -236,28 +240,49 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
             self.constants.arrays.append(array("uint8_t", name, inputs.packed(), 8, f"embedding: codes of {k} bits"))
         kind = signed(stored_bits(self.form))
         return [
-            f"{{\n        uint32_t bit = *input * {k * m}u, buffer, have, i;\n"
-            f"        const uint8_t *p = {name} + (bit >> 3);\n"
-            "        buffer = (uint32_t)*p++ >> (bit & 7u);\n        have = 8u - (bit & 7u);\n"
+            "{\n        uint32_t buffer = 0, have = 0, i;\n"
+            f"        const uint8_t *p = {name} + *input * {row_bytes(m, k)}u;\n"
             f"        for (i = 0; i < {m}u; i++) {{\n"
             f"            for (; have < {k}u; have += 8u)\n                buffer |= (uint32_t)*p++ << have;\n"
             f"            codes[i] = ({kind})((int32_t)(buffer << {32 - k}) >> {32 - k});\n"
             f"            buffer >>= {k};\n            have -= {k}u;\n        }}\n    }}"
         ]
 
+    def _mean_width(self) -> int | None:
+        """The bits of the codes with which a mean is read."""
+        read = self.network.readout.sum
+        return read.bits if self.mean and read is not None else None
+
     def _output(self) -> str:
         read, last = self.network.readout, len(self.network.cells) - 1
         pooled = read.pool in ("mean", "max")
         vector = "state->pooled" if pooled else f"state->h_{last}"
-        bits = 32 if self.mean else stored_bits(read.state)
         if read.sum is None:
-            value = f"{vector}[i]"
+            body = f"    uint32_t i;\n    for (i = 0; i < {self.outputs}u; i++)\n        sums[i] = {vector}[i];\n"
+        elif self.mean:
+            body = self._mean_output(read.sum)
         else:
-            bias = "(int64_t)state->steps * {bias}" if self.mean else None
-            value = sum_expression(self.constants, read.sum, "readout", vector, bits, bias=bias, wide=self.mean)
+            q = vector_for("q", self.network.cells[-1].source.size, stored_bits(read.state), [read.sum])
+            declared, called = sum_lines(self.constants, read.sum, "readout", "y", q)
+            inner = [f"uint32_t other = {other_row(self.outputs)}, i;", declared, called]
+            body = f"    {q.declared}\n    uint32_t row;\n    {q.filled(vector, self.constants)}\n"
+            body += f"    for (row = 0; row < {self.outputs}u; row += 2u) {{\n"
+            body += "".join(f"        {line}\n" for line in inner)
+            body += both_rows(self.outputs, ["sums[row + i] = y[i];"], " " * 8) + "    }\n"
         note = '/* docs/integers.md, "Input and read-out". */\n'
+        head = f"void {self.name}_output(const {self.name}_state *state, {self.name}_sum *sums)\n"
+        return note + head + "{\n" + body + "}\n"
+
+    def _mean_output(self, read: Sum) -> str:
+        """Read V times the sum of the states, and as many biases as there were steps."""
+        assert read.codes is not None
+        columns, start = read.codes.shape[1], "0"
+        if read.bias is not None:
+            stored = self.constants.whole("bias_readout", read.bias, f"bias of {read.name}")
+            start = f"(int64_t)state->steps * {stored}[i]"
+        codes = self.constants.codes("codes_readout", read)
+        row = f"{codes} + i * {row_bytes(columns, read.bits)}u"
         return (
-            f"{note}void {self.name}_output(const {self.name}_state *state, {self.name}_sum *sums)\n"
-            "{\n    uint32_t i;\n"
-            f"    for (i = 0; i < {self.outputs}u; i++)\n        sums[i] = {value};\n}}\n"
+            f"    uint32_t i;\n    for (i = 0; i < {self.outputs}u; i++)\n"
+            f"        sums[i] = row_of_mean({row}, state->pooled, {columns}u, {start});\n"
         )

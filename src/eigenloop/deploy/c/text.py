@@ -10,14 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-#: Words that the generated files cannot take for a name: C99's, those of C++ and C11 that a header would meet.
-_KEYWORD_LIST = """
+#: Words that the generated files cannot take for a name: those of C99 to C23 and of C++ that a header would meet.
+_KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int
 long register restrict return short signed sizeof static struct switch typedef union unsigned void
-volatile while asm bool catch class delete explicit export false friend mutable namespace new
-operator private protected public template this throw true try typename using virtual main
+volatile while alignas alignof asm bool catch class constexpr delete explicit export false friend main
+mutable namespace new nullptr operator private protected public static_assert template this
+thread_local throw true try typename typeof using virtual
 """
-_KEYWORDS = frozenset(_KEYWORD_LIST.split())
+#: Headers that NAME.h would hide from a compiler that is told to look into its folder.
+_HEADERS = """
+assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
+stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar wchar
+wctype memory new unistd
+"""
+_TAKEN = frozenset((_KEYWORDS + _HEADERS).split())
 
 
 def checked_name(name: str) -> str:
@@ -26,12 +33,25 @@ def checked_name(name: str) -> str:
     >>> checked_name("watch")
     'watch'
     """
-    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS or len(name) > 31:
+    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or name.lower() in _TAKEN or len(name) > 31:
         raise ValueError(
             f"name={name!r} is not a name that C can have: at most 31 letters, digits and underscores, a letter first, "
-            "and no keyword, as in name='watch'"
+            "no keyword and no header of C, as in name='watch'"
         )
     return name
+
+
+def name_from(text: str) -> str:
+    """Return the C name nearest to a text, or ``network``.
+
+    >>> name_from("har-ncgru"), name_from("2"), name_from("int")
+    ('har_ncgru', 'network', 'network')
+    """
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")[:31]
+    try:
+        return checked_name(name)
+    except ValueError:
+        return "network"
 
 
 def signed(bits: int) -> str:

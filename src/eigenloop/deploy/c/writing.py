@@ -8,19 +8,26 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from eigenloop.deploy.c.about import About, readme, with_notes
 from eigenloop.deploy.c.source import source_of
 from eigenloop.deploy.c.text import checked_name
 from eigenloop.deploy.c.vectors import test_program, vectors_header
 from eigenloop.deploy.network import IntegerNetwork
+from eigenloop.runs.atomic import sync_file, sync_folder
 
 
 def file_names(name: str) -> tuple[str, ...]:
     """Return the names of the files that `write_c` writes."""
-    return (f"{name}.h", f"{name}.c", f"{name}_vectors.h", f"{name}_test.c", "Makefile", "README.md")
+    return (f"{name}.h", f"{name}.c", f"{name}_vectors.h", f"{name}_test.c", "Makefile", "CMakeLists.txt", "README.md")
 
 
 def write_c(
-    network: IntegerNetwork, folder: str | os.PathLike[str], *, name: str = "network", classes: Sequence[str] = ()
+    network: IntegerNetwork,
+    folder: str | os.PathLike[str],
+    *,
+    name: str = "network",
+    classes: Sequence[str] = (),
+    about: About | None = None,
 ) -> Path:
     """Write a network as C99 that needs no library: two files for a firmware, and a test of them.
 
@@ -29,31 +36,34 @@ def write_c(
         folder: made new; or one that holds nothing but an earlier export of this name, which is replaced.
         name: a C identifier, with which every file and public symbol begins.
         classes: names of the outputs, which become string literals in the header.
+        about: names and units of inputs and outputs, and what was measured, for the header and README.md.
     """
     if not isinstance(network, IntegerNetwork):
         raise TypeError(
             f"write_c takes what el.deploy.integer(...) gives, got {type(network).__name__}: make a quantized network "
             "whole numbers first"
         )
-    name, target, names = checked_name(name), Path(folder), file_names(checked_name(name))
-    source = source_of(network, name, classes)
+    target, names = checked_target(folder, name), file_names(name)
+    source, told = source_of(network, name, classes), about or About()
     if classes and len(classes) != source.outputs:
         raise ValueError(f"classes has {len(classes)} names for {source.outputs} outputs: give one for each")
-    _refuse_others(target, names)
     texts = (
-        source.header,
+        with_notes(source.header, network, told),
         source.code,
         vectors_header(network, source, name),
         test_program(name),
         _makefile(name),
-        _readme(network, name),
+        _cmake(name),
+        readme(network, name, classes, told),
     )
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
     try:
         for file, text in zip(names, texts, strict=True):
             (made / file).write_text(text, encoding="utf-8")
+            sync_file(made / file)
         made.chmod(0o755)
+        sync_folder(made)
         _refuse_others(target, names)
         if target.exists():
             old = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
@@ -64,6 +74,13 @@ def write_c(
             made.rename(target)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+    return target
+
+
+def checked_target(folder: str | os.PathLike[str], name: str) -> Path:
+    """Return the folder of an export, or refuse its name or what it holds."""
+    target = Path(folder)
+    _refuse_others(target, file_names(checked_name(name)))
     return target
 
 
@@ -94,35 +111,11 @@ check:
 """
 
 
-def _readme(network: IntegerNetwork, name: str) -> str:
-    report = network.report()
-    stored = "\n".join(f"| {part.name} | {part.bytes:,} |" for part in report.size.parts)
-    memory = "\n".join(f"| {part.name} | {part.bytes:,} |" for part in report.size.ram)
-    return f"""# {name}
-
-A recurrent network in whole numbers, C99 without a library, made by eigenloop. A firmware needs `{name}.h` and
-`{name}.c`; `make check` compares them with the reference on this computer, with the numbers in `{name}_vectors.h`.
-
-```c
-{name}_state state;
-{name}_sum sums[{name.upper()}_OUTPUTS];
-{name}_init(&state);
-{name}_step(&state, input); /* for every step */
-{name}_output(&state, sums); /* the class is the place of the largest */
-```
-
-A step multiplies {report.products:,} codes and {report.rescalings:,} times by a multiplier or gate; reading out
-multiplies {report.readout_products:,} codes. Constants, {sum(part.bytes for part in report.size.parts):,} bytes
-together, code apart:
-
-| stored | bytes |
-|---|---|
-{stored}
-
-Memory, {sum(part.bytes for part in report.size.ram):,} bytes together, of which the new state and the input are on
-the stack during a step:
-
-| in memory | bytes |
-|---|---|
-{memory}
+def _cmake(name: str) -> str:
+    return f"""# In a project: add_subdirectory(FOLDER), then target_link_libraries(APP PRIVATE {name})
+cmake_minimum_required(VERSION 3.13)
+project({name} C)
+add_library({name} STATIC {name}.c)
+target_include_directories({name} PUBLIC "${{CMAKE_CURRENT_SOURCE_DIR}}")
+set_target_properties({name} PROPERTIES C_STANDARD 99 C_STANDARD_REQUIRED ON)
 """

@@ -1,0 +1,109 @@
+"""What exported networks of about 8,288 weights need on a microcontroller: bytes, memory and instructions, in QEMU.
+
+    python benchmarks/firmware.py
+
+RNN, GRU and LSTM, read-out included in the count of weights, in k = 2, 4 and 8 bits with a state of 8 (and the RNN of
+4 bits with 12 too), on four cores at -O2 and -Os. Weights are drawn, not trained: no figure here depends on them, but
+that a bias may need more bytes. Prints a table and writes it with firmware.json beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import eigenloop as el
+from eigenloop.deploy.c.qemu import BOARDS, measure, missing_tools
+from eigenloop.deploy.network import IntegerNetwork
+
+HERE = Path(__file__).parent / "results"
+OUTPUTS = 6
+#: Kind, inputs and units.
+NETWORKS = {"RNN": (32, 74), "GRU": (9, 47), "LSTM": (9, 40)}
+#: At most this for the RNN of 4 bits: instructions a product, and bytes.
+GOALS = {"cortex-m0": 9.0, "cortex-m3": 4.0, "cortex-m4": 3.0, "cortex-m7": 3.0}
+FLASH, RAM = 6000, 500
+
+
+def network(kind: str, bits: int, state_bits: int) -> IntegerNetwork:
+    """Draw a network with biases and make it whole numbers."""
+    generator = torch.Generator().manual_seed(0)
+    inputs, units = NETWORKS[kind]
+    layer: el.RNN | el.GRU | el.LSTM
+    if kind == "RNN":
+        layer = el.RNN(inputs, units, nonlinearity="relu", bits=bits, generator=generator)
+    else:
+        layer = (el.GRU if kind == "GRU" else el.LSTM)(inputs, units, bits=bits, generator=generator)
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            if name.startswith("bias"):
+                parameter.uniform_(-0.1, 0.1, generator=generator)
+    net = el.Model(layer, OUTPUTS, last=True).eval()
+    return el.deploy.integer(net, calibration=torch.randn(50, 20, inputs, generator=generator), state_bits=state_bits)
+
+
+def weights(whole: IntegerNetwork) -> int:
+    """Count the weights of a network, its read-out among them."""
+    report = whole.report()
+    return report.products + report.readout_products
+
+
+def main() -> None:
+    """Measure, print and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=HERE)
+    options = parser.parse_args()
+    if missing := missing_tools():
+        sys.exit(f"not installed: {', '.join(missing)}")
+    cases = [(kind, bits, 8) for kind in NETWORKS for bits in (2, 4, 8)] + [("RNN", 4, 12)]
+    head = f"{'':5}{'weights':>8}{'k':>3}{'state':>6}  {'core':10}{'':4}{'flash':>7}{'code':>7}{'consts':>7}"
+    lines = [head + f"{'RAM':>6}{'struct':>7}{'stack':>6}{'a step':>9}{'a product':>10}{'read-out':>9}{'differ':>7}"]
+    print(lines[0])
+    rows: list[dict[str, Any]] = []
+    for kind, bits, state_bits in cases:
+        whole = network(kind, bits, state_bits)
+        stored, count = whole.report().size.bytes, weights(whole)
+        for core in BOARDS:
+            for optimise in ("-O2", "-Os"):
+                one = measure(whole, core, optimise=optimise)
+                if sum(one.arrays.values()) != stored:
+                    sys.exit(f"{kind}, {bits} bits: the report says {stored} bytes, the ELF {one.arrays}")
+                figures = {**asdict(one), "code": one.code, "ram": one.ram, "per_product": round(one.per_product, 3)}
+                figures |= {"network": kind, "weights": count, "bits": bits, "state_bits": state_bits}
+                rows.append({**figures, "optimise": optimise})
+                lines.append(
+                    f"{kind:5}{count:>8,}{bits:>3}{state_bits:>6}  {core:10}{optimise:4}{one.flash:>7,}{one.code:>7,}"
+                    f"{one.constants:>7,}{one.ram:>6}{one.state:>7}{one.stack:>6}{one.instructions:>9,.0f}"
+                    f"{one.per_product:>10.2f}{one.readout:>9,.0f}{one.different:>7}"
+                )
+                print(lines[-1], flush=True)
+    lines += [
+        "",
+        "RAM is struct, stack and outputs. Instructions, not cycles; `a product` has all of a step in it",
+        "",
+    ]
+    lines += [verdict(rows, core) for core in BOARDS]
+    print("\n".join(lines[-len(BOARDS) :]))
+    options.out.mkdir(parents=True, exist_ok=True)
+    (options.out / "firmware.txt").write_text("\n".join(lines) + "\n")
+    (options.out / "firmware.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def verdict(rows: list[dict[str, Any]], core: str) -> str:
+    """Hold the RNN of 4 bits at -O2 against what was asked for."""
+    wanted = {"network": "RNN", "bits": 4, "state_bits": 8, "core": core, "optimise": "-O2"}
+    one = next(row for row in rows if wanted.items() <= row.items())
+    pairs = [(one["per_product"], GOALS[core]), (one["flash"], FLASH), (one["ram"], RAM)]
+    met = "met" if all(value <= goal for value, goal in pairs) else "MISSED"
+    figures = ", ".join(f"{value:,} of at most {goal:,}" for value, goal in pairs)
+    return f"RNN, 4 bits, {core}: instructions a product, flash, RAM: {figures}: {met}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""What each published row takes at the paper's length: one seed, one thread, in hours.
+
+    OMP_NUM_THREADS=1 python benchmarks/hours.py
+
+Some steps of every row are trained, and their time is multiplied with the number of steps; evaluations are not counted.
+The time is that of the processor, so that other work on the machine matters little. `results/hours.json` keeps the
+outcome, which RESULTS.md quotes for rows that were not run. Rows that the file has are skipped: delete it to start
+again. Rows whose data are missing are left out. The free sample of TIMIT is enough, as the size of the corpus is known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import math
+import statistics
+import time
+from pathlib import Path
+
+from eigenloop import experiments
+from eigenloop.errors import DivergedError
+from eigenloop.experiments import Planned, planned
+from eigenloop.runs import atomic
+from eigenloop.tasks import TIMIT, DataError
+from eigenloop.text.numbers import significant
+from eigenloop.training.machine import machine
+from eigenloop.training.network import build_network, take_scalings_
+from eigenloop.training.optimizers import make_optimizer
+from eigenloop.training.processes import Processes
+from eigenloop.training.update import Updater
+
+#: Seconds after which no further step is measured.
+ENOUGH = 2.0
+#: Training utterances of the whole TIMIT corpus.
+UTTERANCES = 3696
+
+
+def hours(run: Planned) -> float:
+    """Train a few steps; return what all of them would take."""
+    config = run.config()
+    task, section = config.task, config.training
+    task.prepare()
+    net = build_network(config)
+    take_scalings_(net, task)
+    updater = Updater(net, task, make_optimizer(config.optimizer, net, 0), section, Processes())
+    net.train()
+    times: list[float] = []
+    while len(times) < 2 or sum(times) < ENOUGH:
+        began = time.process_time()
+        # A run that diverges is a result too, and its steps take what others take.
+        with contextlib.suppress(DivergedError):
+            updater.step(task.train_batch(len(times), section.batch_size, 0))
+        times.append(time.process_time() - began)
+    per_step = statistics.fmean(times[1:])  # the first allocates what the others use again
+    per_epoch = task.steps_per_epoch(section.batch_size)
+    if isinstance(task, TIMIT) and task.corpus == "sample":
+        per_epoch = math.ceil(UTTERANCES / section.batch_size)
+    if section.epochs is not None and per_epoch is not None:
+        return math.ceil(section.epochs * per_epoch) * per_step / 3600
+    assert section.steps is not None
+    return section.steps * per_step / 3600
+
+
+def main() -> None:
+    """Measure what is not known yet and write it down, row by row."""
+    usage = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    usage.add_argument("--out", type=Path, default=Path("results/hours.json"))
+    out: Path = usage.parse_args().out
+    known: dict[str, object] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"rows": {}}
+    rows: dict[str, float] = known["rows"]  # type: ignore[assignment]
+    for name in experiments.names():
+        experiment = experiments.load(name)
+        if experiment.analysis is not None:
+            continue
+        for run in planned(experiment, "full"):
+            key = f"{name}/{run.row_name}"
+            if key in rows or run.shared is not None:
+                continue
+            try:
+                rows[key] = significant(hours(run), 2)
+            except DataError as error:
+                print(f"{key}: {error}", flush=True)
+                continue
+            print(f"{key}: {rows[key]:g} h", flush=True)
+            content = {"machine": machine(), "rows": dict(sorted(rows.items()))}
+            atomic.write_text(out, json.dumps(content, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""What rows take at the paper's length: ``results/hours.json``, as `benchmarks/hours.py` measured it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from eigenloop.training import RunError
+
+
+class Costed(Protocol):
+    """Something whose hours may be known."""
+
+    @property
+    def hours(self) -> float | None:
+        """Hours of one seed."""
+
+
+def read(results: Path) -> Mapping[str, float]:
+    """Return the hours of each row, by ``EXPERIMENT/ROW``; nothing where there is no such file.
+
+    Raises:
+        RunError: the file is damaged.
+    """
+    path = results / "hours.json"
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        return {str(name): float(hours) for name, hours in rows.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise RunError(
+            f"{path} is damaged ({type(error).__name__}): restore it, or delete it and run benchmarks/hours.py"
+        ) from error
+
+
+def total(rows: Iterable[Costed]) -> float | None:
+    """Add up what is known; None where nothing is."""
+    known = [row.hours for row in rows if row.hours is not None]
+    return sum(known) if known else None
+
+
+def written(hours: float | None) -> str:
+    """Write hours with two digits, days where there are many.
+
+    >>> written(0.004), written(0.134), written(9.52), written(31.2), written(612.0), written(None)
+    ('1 min', '8 min', '9.5 h', '31 h', '26 days', 'hours unknown')
+    """
+    if hours is None:
+        return "hours unknown"
+    if hours < 0.95:
+        return f"{max(round(60 * hours), 1)} min"
+    if hours < 9.95:
+        return f"{hours:.1f} h"
+    return f"{hours:.0f} h" if hours < 100 else f"{hours / 24:.0f} days"

@@ -1,0 +1,141 @@
+"""What the summary says, as text and as a page: counts, failures with their causes, and what is still to be run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from eigenloop.comparison import costs, verdicts, wording
+from eigenloop.comparison.pairs import OFF, far_off, numbers
+from eigenloop.comparison.papers import Paper, with_others
+from eigenloop.comparison.scorecard import Score
+from eigenloop.comparison.table import Line, Sheet
+from eigenloop.experiments import Experiment
+
+ABOUT = (
+    "Four papers on recurrent networks with a constrained spectrum, run again with this library. The page of each "
+    "paper has every row, what it was run with, and one command for each table."
+)
+NUMBERS = (
+    "Ours with ± is a mean over several seeds, without it one seed. The ratio is ours over published; ° marks a run "
+    "that is shorter than the paper's, which has no ratio."
+)
+TIMES = (
+    "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "
+    "timed (`benchmarks/hours.py`). Evaluations come on top."
+)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A paper, and what there is of it."""
+
+    paper: Paper
+    sheets: tuple[Sheet, ...]
+    scores: tuple[Score, ...]
+
+    @property
+    def counts(self) -> tuple[str, ...]:
+        """Our numbers of the published ones, those at the paper's length, and the claims by their verdict."""
+        printed = sum(
+            line.published is not None for sheet in self.sheets if not sheet.experiment.analysis for line in sheet.lines
+        )
+        ours = numbers(self.sheets)
+        claims = verdicts.tally(self.scores)
+        whole = sum(line.comparable for line in ours)
+        return (f"{len(ours)} of {printed}", str(whole), *(str(count) for count in claims.values()))
+
+
+#: What `Chapter.counts` counts.
+COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run")
+
+
+def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
+    """Gather tables and claims by paper."""
+    return [
+        Chapter(paper, own, tuple(score for score in judged if score.experiment.paper == paper.name))
+        for paper in with_others(sheet.experiment.paper for sheet in sheets)
+        if (own := tuple(sheet for sheet in sheets if sheet.experiment.paper == paper.name))
+    ]
+
+
+def where(experiment: Experiment) -> str:
+    """Name a table; an item may list figures that show the same after a semicolon."""
+    return f"{experiment.paper}, {experiment.item.partition(';')[0]}"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Something that did not come out as published; `cause` is empty where nobody has looked into it."""
+
+    experiment: Experiment
+    what: str
+    cause: str
+
+
+def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
+    """List the claims that fail, and the numbers that are far worse than published; those with a cause first."""
+    listed = []
+    for score in judged:
+        if score.failing:
+            own = _causes(finding.line for finding in score.failing)
+            others = _causes(finding.other for finding in score.failing if finding.other is not None)
+            listed.append(Failure(score.experiment, verdicts.failures(score), " ".join(others or own)))
+    for sheet in sheets:
+        if worse := far_off([sheet]):
+            rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in worse)
+            known = {failure.cause for failure in listed}
+            causes = [cause for cause in _causes(worse) if cause not in known]
+            what = f"Worse than published by more than a factor of {OFF:g}: {rows}"
+            listed.append(Failure(sheet.experiment, what, " ".join(causes)))
+    return sorted(listed, key=lambda failure: not failure.cause)
+
+
+def _causes(lines: Iterable[Line]) -> list[str]:
+    return list(dict.fromkeys(line.row.cause for line in lines if line.row.cause))
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What of a table was not run at all, or not at the paper's length."""
+
+    sheet: Sheet
+    missing: tuple[Line, ...]
+    shorter: tuple[Line, ...]
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """How many rows of each kind, and what they take."""
+        trained = self.sheet.experiment.analysis is None
+        hours = costs.written(costs.total((*self.missing, *self.shorter))) if trained else ""
+        return (str(len(self.missing) or ""), str(len(self.shorter) or ""), hours)
+
+
+def missing(sheets: Sequence[Sheet]) -> list[Missing]:
+    """List the tables that are not complete."""
+    every = [
+        Missing(
+            sheet,
+            tuple(line for line in sheet.lines if not line.filled),
+            tuple(line for line in sheet.run if _trained(line) and not line.comparable),
+        )
+        for sheet in sheets
+    ]
+    return [each for each in every if each.missing or each.shorter]
+
+
+def _trained(line: Line) -> bool:
+    return line.outcome is not None and line.outcome.progress is not None
+
+
+def computed(sheets: Sequence[Sheet]) -> list[tuple[Sheet, str]]:
+    """Say of each table with computed numbers how many agree."""
+    sentences = []
+    for sheet in sheets:
+        own = [line for line in sheet.run if line.published is not None]
+        if sheet.experiment.analysis is not None and own:
+            same = sum(line.standing == "same" for line in own)
+            worst = max((abs(line.ratio - 1) for line in own if line.ratio is not None), default=0.0)
+            rest = f"; the others differ by up to {100 * worst:.2g} %" if same < len(own) else ""
+            sentences.append((sheet, f"{same} of {len(own)} computed numbers agree in every printed digit{rest}."))
+    return sentences

@@ -1,0 +1,60 @@
+"""Published numbers with ours beside them, one line for a model at its two lengths."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from eigenloop.comparison.table import Line, Sheet
+
+#: How far from the published number ours may be, as a factor, before it is said to be off.
+OFF = 2.0
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A model in a table: the row at the table's first length and at its second; None where there is no number."""
+
+    sheet: Sheet
+    label: str
+    first: Line | None
+    second: Line | None
+
+
+def model(label: str) -> str:
+    """Return the label of a row without the length by which it differs from another.
+
+    >>> model("GRU, T = 200"), model("nnRNN, 1024")
+    ('GRU', 'nnRNN, 1024')
+    """
+    return re.sub(r", T = [\d,]+$", "", label)
+
+
+def numbers(sheets: Sequence[Sheet]) -> list[Line]:
+    """List the rows of trained networks for which there are both numbers."""
+    return [
+        line
+        for sheet in sheets
+        if sheet.experiment.analysis is None
+        for line in sheet.lines
+        if line.published is not None and line.outcome is not None and line.outcome.mean is not None
+    ]
+
+
+def pairs(sheets: Sequence[Sheet]) -> list[Pair]:
+    """Gather the rows with both numbers by model; the second length is the one that labels give as ", T = 200"."""
+    places: dict[tuple[str, str], list[Line | None]] = {}
+    for line in numbers(sheets):
+        label = model(line.row.label)
+        second = label != line.row.label
+        places.setdefault((line.experiment.name, label), [None, None])[second] = line
+    by_name = {sheet.experiment.name: sheet for sheet in sheets}
+    return [Pair(by_name[name], label, first, second) for (name, label), (first, second) in places.items()]
+
+
+def far_off(sheets: Sequence[Sheet]) -> list[Line]:
+    """List the rows at the paper's length that are worse than published by more than a factor of `OFF`."""
+    return [
+        line for line in numbers(sheets) if line.standing == "worse" and line.ratio and not 1 / OFF <= line.ratio <= OFF
+    ]

@@ -1,0 +1,66 @@
+"""``docs/results/PAPER.md``: every row of a paper, what it was run with, and where paper, code and runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eigenloop.comparison import wording
+from eigenloop.comparison.markup import bullets, code, escaped, linked, prose, table
+from eigenloop.comparison.papers import Paper
+from eigenloop.comparison.table import Line, Sheet
+
+#: From the page to the repository.
+ROOT = "../../"
+_COLUMNS = ("row", "published", "ours", "ratio", "length", "seeds")
+
+
+def render(paper: Paper, sheets: Sequence[Sheet]) -> str:
+    """Write the page of a paper."""
+    cited = f"{escaped(paper.authors)}: *{escaped(paper.title)}*, {paper.year}." if paper.title else ""
+    parts = [
+        f"# {escaped(paper.name)}: published results, and ours",
+        " ".join(filter(None, (cited, wording.counted(sheets)))),
+        "[All papers](../../RESULTS.md) · [curves](../results.html) · [errors found in the papers](../errata.md)",
+        *(part for sheet in sheets for part in _sheet(sheet)),
+    ]
+    if differences := wording.differences(sheets):
+        parts.append("## Where the paper, its code and our runs differ")
+        parts.append(
+            "Where the paper and its code disagree, or the paper is silent, this is what was done here. Errors in the "
+            "paper or its code have a reproducer each in [errata](../errata.md)."
+        )
+        for items, texts in differences.items():
+            parts += [f"**{escaped(items)}**", bullets([linked(text, ROOT) for text in texts])]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sheet(sheet: Sheet) -> list[str]:
+    experiment = sheet.experiment
+    parts = [
+        f'## <a id="{experiment.name}"></a>{escaped(experiment.item)}: {escaped(experiment.title)}',
+        code(sheet.command),
+    ]
+    if sheet.run:
+        parts.append(_capital(prose(wording.measured(sheet))) + ".")
+        parts.append(table(_COLUMNS, [_row(line) for line in sheet.run], _COLUMNS[1:4] if sheet.numbers else ("ours",)))
+    if missing := wording.not_run(sheet):
+        parts.append(f"Not run: {escaped(missing)}.")
+    if noted := wording.noted(sheet.run):
+        parts.append(bullets([f"**{escaped(rows)}**: {linked(text, ROOT)}" for rows, text in noted]))
+    return parts
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    published = wording.published(line)
+    return (
+        escaped(line.row.label),
+        escaped(published) if line.published is not None else prose(published),
+        escaped(wording.ours(line)),
+        wording.ratio(line),
+        wording.length(line.outcome),
+        wording.seeds(line.outcome),
+    )

@@ -1,0 +1,120 @@
+"""Claims as a paper makes them: one verdict for each sentence, however many comparisons it stands for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from eigenloop.comparison.claims import Finding
+from eigenloop.comparison.pairs import model
+from eigenloop.experiments import Experiment
+
+Answer = Literal["yes", "no", "in part", "open"]
+_FOR, _AGAINST = ("yes", "supported"), ("no", "contradicted")
+
+
+@dataclass(frozen=True)
+class Score:
+    """A sentence of a paper about a table or figure, with all comparisons that it stands for."""
+
+    experiment: Experiment
+    said: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def holding(self) -> int:
+        """How many comparisons come out as the paper says."""
+        return sum(finding.verdict in _FOR for finding in self.findings)
+
+    @property
+    def failing(self) -> tuple[Finding, ...]:
+        """The comparisons that come out otherwise."""
+        return tuple(finding for finding in self.findings if finding.verdict in _AGAINST)
+
+    @property
+    def answer(self) -> Answer:
+        """Whether the sentence holds, as far as it is decided."""
+        if not self.failing:
+            return "yes" if self.holding else "open"
+        return "in part" if self.holding else "no"
+
+    @property
+    def whole(self) -> bool:
+        """Whether every comparison is decided."""
+        return all(finding.verdict != "undecided" for finding in self.findings)
+
+    @property
+    def decided(self) -> bool:
+        """Whether it is yes or no without reservation."""
+        return (self.answer == "no" or (self.answer == "yes" and self.whole)) and not self.limits
+
+    @property
+    def listed(self) -> bool:
+        """Whether it has a line of its own."""
+        return self.touched and not self.expected
+
+    @property
+    def touched(self) -> bool:
+        """Whether all rows of some comparison were run."""
+        return any(not finding.untouched for finding in self.findings)
+
+    @property
+    def expected(self) -> bool:
+        """Whether it is about computed numbers and holds, where anything else would be a fault."""
+        return all(finding.expected for finding in self.findings)
+
+    @cached_property
+    def limits(self) -> tuple[str, ...]:
+        """What keeps the runs from deciding, over all comparisons that count."""
+        counting = [finding for finding in self.findings if finding.verdict != "undecided"]
+        return tuple(dict.fromkeys(limit for finding in counting for limit in finding.limits))
+
+    @cached_property
+    def telling(self) -> Finding:
+        """The comparison that is shown: the one that fails most clearly, or else the one that holds most narrowly."""
+        if self.failing:
+            return max(self.failing, key=_margin)
+        holding = [finding for finding in self.findings if finding.verdict in _FOR]
+        if holding:
+            return min(holding, key=_margin)
+        return next((finding for finding in self.findings if not finding.untouched), self.findings[0])
+
+    @property
+    def rows(self) -> list[str]:
+        """The rows that the sentence is about; one at two lengths is named once."""
+        return list(dict.fromkeys(model(finding.line.row.label) for finding in self.findings))
+
+    @property
+    def seconds(self) -> float:
+        """What the runs took that it is judged by."""
+        runs = {
+            (side.line.row_name, run.seed): run.seconds
+            for finding in self.findings
+            for side in finding.sides
+            for run in side.outcome.runs
+        }
+        return sum(runs.values())
+
+
+def scores(findings: Sequence[Finding]) -> tuple[Score, ...]:
+    """Gather the findings by sentence, in the order of the papers' tables."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        said = finding.claim.said or finding.line.row.said or finding.line.row.label
+        groups.setdefault((finding.line.experiment.name, said), []).append(finding)
+    return tuple(Score(own[0].line.experiment, said, tuple(own)) for (_, said), own in groups.items())
+
+
+def _margin(finding: Finding) -> float:
+    """Return how far apart what is compared is: |log(ours / theirs)|, or 0 where that has no meaning."""
+    quantities = [side.quantity for side in finding.sides]
+    means = [quantity.mean for quantity in quantities if quantity is not None]
+    if finding.other is None:
+        bound = finding.claim.below if finding.claim.below is not None else finding.claim.above
+        means += [] if bound is None else [finding.line.bound(bound)]
+    if len(means) < 2 or min(means) <= 0:
+        return 0.0
+    return abs(math.log(means[0] / means[1]))

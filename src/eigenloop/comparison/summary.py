@@ -1,0 +1,108 @@
+"""``RESULTS.md``: what a reader of the papers wants to know, on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from eigenloop.comparison import overview, verdicts, wording
+from eigenloop.comparison.claims import findings
+from eigenloop.comparison.markup import bullets, escaped, linked, prose, table
+from eigenloop.comparison.pairs import pairs
+from eigenloop.comparison.papers import WITHOUT_A_ROW
+from eigenloop.comparison.scorecard import Score, scores
+from eigenloop.comparison.table import Line, Sheet
+from eigenloop.experiments import Experiment
+
+
+def render(sheets: Sequence[Sheet]) -> str:
+    """Write the page."""
+    judged = scores(findings(sheets))
+    counted = [
+        (f"[{escaped(chapter.paper.name)}]({page_of(chapter.paper.name)})", *chapter.counts)
+        for chapter in overview.chapters(sheets, judged)
+    ]
+    parts = [
+        "# Published results, and ours",
+        f"**{wording.counted(sheets)}**",
+        f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser.",
+        table(("paper", *overview.COUNTED), counted, overview.COUNTED),
+        *_claims(judged),
+        *_numbers(sheets),
+    ]
+    if failures := overview.failures(sheets, judged):
+        parts += ["## What did not reproduce", bullets(_failures(failures))]
+    if missing := overview.missing(sheets):
+        columns = ("where", "task", "rows not run", "rows run shorter", "time to run them")
+        rows = [(_link(m.sheet.experiment), escaped(m.sheet.experiment.title), *m.cells) for m in missing]
+        parts += ["## What was not run, or shorter than in the paper", prose(overview.TIMES)]
+        parts.append(table(columns, rows, columns[2:]))
+    parts.append(prose(WITHOUT_A_ROW))
+    parts.append(
+        "---\n\nMade from `results/` by `make results` (`eigenloop report --published`). To change it, edit the "
+        "experiments in `src/eigenloop/experiments/data` or run them; `eigenloop reproduce EXPERIMENT` runs one."
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def page_of(paper: str) -> str:
+    """Return the path of a paper's page, named as its experiments begin."""
+    return f"docs/results/{paper.lower().replace('-', '')}.md"
+
+
+def _link(experiment: Experiment) -> str:
+    return f"[{escaped(overview.where(experiment))}]({page_of(experiment.paper)}#{experiment.name})"
+
+
+def _links(experiments: Iterable[Experiment]) -> list[str]:
+    """Link each table where it is first named; below it the cell is empty."""
+    links, before = [], ""
+    for experiment in experiments:
+        links.append(_link(experiment) if experiment.name != before else "")
+        before = experiment.name
+    return links
+
+
+def _claims(judged: Sequence[Score]) -> list[str]:
+    listed = [score for score in judged if score.listed]
+    rows = [
+        (
+            link,
+            f"{escaped(verdicts.subject(score))}: {prose(score.said)}",
+            _bold(score),
+            escaped(verdicts.ours(score)),
+            escaped(verdicts.published(score)),
+            escaped(verdicts.runs(score)),
+        )
+        for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
+    ]
+    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged)))
+    columns = ("where", "claim, in the paper's words", "verdict", "ours", "published", "runs")
+    return ["## Claims", about, *([table(columns, rows)] if rows else [])]
+
+
+def _bold(score: Score) -> str:
+    written = escaped(verdicts.verdict(score))
+    return f"**{written}**" if score.decided else written
+
+
+def _numbers(sheets: Sequence[Sheet]) -> list[str]:
+    every = pairs(sheets)
+    rows = [
+        (link, escaped(pair.label), *_cells(pair.first), *_cells(pair.second))
+        for pair, link in zip(every, _links(pair.sheet.experiment for pair in every), strict=True)
+    ]
+    columns = ("where", "row", "published", "ours", "ratio", "longer T: published", "ours ", "ratio ")
+    computed = [f"{_link(sheet.experiment)}: {sentence}" for sheet, sentence in overview.computed(sheets)]
+    return ["## Numbers", overview.NUMBERS, *([table(columns, rows, columns[2:])] if rows else []), *computed]
+
+
+def _cells(line: Line | None) -> tuple[str, str, str]:
+    return ("", "", "") if line is None else tuple(map(escaped, wording.pair(line)))  # type: ignore[return-value]
+
+
+def _failures(failures: Sequence[overview.Failure]) -> list[str]:
+    """Write a line for each failure with a cause; what nobody has looked into is one line."""
+    said = [(f"{_link(each.experiment)}. {escaped(each.what)}.", each.cause) for each in failures]
+    items = [f"{what} {linked(cause, '')}" for what, cause in said if cause]
+    rest = [what for what, cause in said if not cause]
+    return items + (["Not investigated yet: " + " ".join(rest)] if rest else [])

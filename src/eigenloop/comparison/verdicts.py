@@ -1,0 +1,128 @@
+"""How the judgement of a claim is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eigenloop.comparison import costs, wording
+from eigenloop.comparison.claims import Finding, Side
+from eigenloop.comparison.scorecard import Score
+from eigenloop.report import names
+from eigenloop.text.numbers import digits_of, number, printed
+
+#: What the words of a verdict mean; the rules are in `eigenloop.comparison.claims`.
+RULES = (
+    "A claim holds (yes) or fails (no) without reservation if the runs have the paper's task, length and settings and "
+    "at least three seeds; otherwise the verdict says what differs. It is open where nothing follows: the difference "
+    "is not larger than the spread over seeds, the task is smaller than the paper's, or a run is unfinished. A claim "
+    "may stand for several comparisons: the one that fails most clearly is shown, or else the one that holds most "
+    'narrowly, and "so far" says that some are still open.'
+)
+
+
+def subject(score: Score) -> str:
+    """Name the rows that a claim is about; the first of them where there are many."""
+    rows = score.rows
+    return "; ".join(rows) if len(rows) <= 2 else f"{rows[0]} and {len(rows) - 1} more rows"
+
+
+def verdict(score: Score) -> str:
+    """Write whether a claim holds, in how many comparisons, and what differs: "in part (6 of 8), one seed"."""
+    if score.answer == "open":
+        telling = score.telling
+        return f"open: {', '.join(telling.limits) or telling.because}"
+    count = len(score.findings)
+    if score.answer == "in part":
+        answer = f"in part ({score.holding} of {count})"
+    elif score.answer == "yes" and not score.whole:
+        answer = f"yes so far ({score.holding} of {count})"
+    else:
+        answer = score.answer
+    return ", ".join([answer, *score.limits])
+
+
+def ours(score: Score) -> str:
+    """Write what we have of the comparison that is shown."""
+    finding = score.telling
+    if len(finding.sides) == 1 and len(score.rows) == 1 and finding.other is None:
+        parts = [_compared(finding.sides[0], finding)]
+    else:
+        parts = [f"{side.line.row.label}: {_compared(side, finding)}" for side in finding.sides]
+    return "; ".join(parts) + ("" if finding.other is not None else f" ({bound(finding)})")
+
+
+def bound(finding: Finding) -> str:
+    """Write the bound that a claim stands for."""
+    claim, line = finding.claim, finding.line
+    word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
+    assert value is not None
+    shown = line.bound(value)
+    written = number(shown, digits_of(shown)) if shown < 1e-3 else f"{shown:g}"
+    return f"claimed: {names.quantity(line.metric)} {word} {written}{wording.unit(line)}"
+
+
+def published(score: Score) -> str:
+    """Write the paper's numbers for the comparison that is shown; it may have a picture only."""
+    finding = score.telling
+    lines = [finding.line] if finding.other is None else [finding.line, finding.other]
+    numbers = [
+        printed(line.published, line.row.digits) + wording.unit(line) for line in lines if line.published is not None
+    ]
+    return "; ".join(numbers) if len(numbers) == len(lines) and finding.claim.reaches is None else wording.MISSING
+
+
+def runs(score: Score) -> str:
+    """Say how long the runs are, how many seeds they have, and what they took."""
+    outcomes = [side.outcome for side in score.telling.sides]
+    if not outcomes or outcomes[0].status == "computed":
+        return "computed"
+    lengths = list(dict.fromkeys(wording.length(outcome) for outcome in outcomes))
+    plain = not any(outcome.shorter or outcome.other_task or outcome.status != "complete" for outcome in outcomes)
+    seeds = min(len(outcome.runs) for outcome in outcomes)
+    parts = ["paper's length" if plain else "; ".join(lengths), "one seed" if seeds == 1 else f"{seeds} seeds"]
+    return ", ".join([*parts, costs.written(score.seconds / 3600)])
+
+
+def failures(score: Score) -> str:
+    """Write which comparisons do not come out as the paper says."""
+    parts: list[str] = []
+    for finding in score.failing:
+        row = finding.line.row.label
+        if finding.other is None:
+            parts.append(f"{row}: {_compared(finding.sides[0], finding)} ({bound(finding)})")
+        else:
+            parts.append(f"{row}: {_compared(finding.sides[0], finding)}, {_compared_with(finding)}")
+    return "; ".join(parts)
+
+
+def tally(own: Sequence[Score]) -> dict[str, int]:
+    """Count the claims by their answer; one that holds so far is open, one without runs is "not run"."""
+    counts = dict.fromkeys(("yes", "in part", "no", "open", "not run"), 0)
+    for score in own:
+        answer = "open" if score.answer == "yes" and not score.whole else score.answer
+        counts[answer if score.touched else "not run"] += 1
+    return counts
+
+
+def unlisted(own: Sequence[Score]) -> list[str]:
+    """Say which claims have no line of their own."""
+    computed, untouched = sum(score.expected for score in own), sum(not score.touched for score in own)
+    sentences = [f"Claims about computed numbers that hold are not listed ({computed})."] * bool(computed)
+    return sentences + [f"Nor are those about rows that were not run ({untouched})."] * bool(untouched)
+
+
+def _compared_with(finding: Finding) -> str:
+    side = finding.sides[1]
+    return f"{side.line.row.label}: {_compared(side, finding)}"
+
+
+def _compared(side: Side, finding: Finding) -> str:
+    """Write what is compared of a row: its number, or after how many steps it reached a level."""
+    quantity = side.quantity
+    if finding.claim.reaches is None or quantity is None:
+        return wording.ours(side.line, side.outcome)
+    level = f"{finding.line.bound(finding.claim.reaches):g}{wording.unit(side.line)}"
+    if quantity.missed == quantity.count:
+        return f"not down to {level} in {quantity.mean:,.0f} steps"
+    missed = f" (not at all with {quantity.missed} of {quantity.count} seeds)" if quantity.missed else ""
+    return f"{level} after {quantity.mean:,.0f} steps{missed}"
