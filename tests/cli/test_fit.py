@@ -246,3 +246,15 @@ def test_predictions_that_cannot_be_made(capsys: pytest.CaptureFixture[str]) -> 
     assert call("train", "copying", "--model", "scornn", "--out", "copying", *quick) == 0
     assert call("predict", "copying", "watch.npz") == 2
     assert "only a run on your own data" in capsys.readouterr().err
+
+
+def test_windows_and_recordings_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    separable(Path("watch.npz"))  # 90 recordings of 12 steps: windows begin at 0, 3 and 6
+    assert call("fit", "watch.npz", "--window", "5", "--stride", "3", "--out", "run", *QUICK) == 0
+    out = capsys.readouterr().out
+    cut = "cut into windows of 5 steps every 3: train 189, valid 42, test 39 windows"
+    assert f"split: train 63, valid 14, test 13 recordings, {cut}" in out
+    assert "test, every one of the windows by itself: loss" in out
+    assert "eigenloop eval run --split test   (there the windows of a recording vote)" in out
+    assert call("eval", "run", "--split", "test") == 0
+    assert "test: 13 recordings by the votes of 39 windows, accuracy" in capsys.readouterr().out

@@ -194,3 +194,11 @@ class Recorder:
     def waiting(self, running: Any) -> None: ...
     def finished(self, trial: trials.Trial, folder: Path, problem: str | None) -> None:
         assert problem is None
+
+
+def test_float_is_float_for_a_model_that_has_bits_of_its_own(tmp_path: Path) -> None:
+    wanted = {"task": {"data": str(separable(tmp_path / "watch.npz"))}}
+    in_float, in_four = trials.planned(wanted, ["qornn"], [None, 4]).combinations
+    assert in_float.bytes > 4 * in_float.parameters > 4 * in_four.bytes
+    layers = [build_network(each.config).rnn for each in (in_float, in_four)]
+    assert [None if layer.quantizer is None else layer.quantizer.bits for layer in layers] == [None, 4]

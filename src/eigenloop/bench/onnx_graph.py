@@ -79,7 +79,8 @@ def _graph(layer: nn.RNNBase, carried: bool) -> bytes:
     states = _CARRIED[kind] if carried else ()
     inputs = ["x", "W", "R", "B", *([""] if states else []), *states]
     outputs = ["", *(f"{name}_after" for name in states)] if states else ["Y"]
-    kept, every = ([1, "B", n], ["T", 1, "B", n])
+    kept: list[str | int | None] = [1, "B", n]
+    every: list[str | int | None] = ["T", 1, "B", n]
     graph = helper.make_graph(
         [helper.make_node(kind, inputs, outputs, hidden_size=n, **options[kind])],
         "layer",

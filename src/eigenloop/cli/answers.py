@@ -26,12 +26,12 @@ def show(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
 
 
 def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
-    counted = "steps" if task.known_kind == "step-class" else "cases"
+    counted = "steps" if task.known_kind == "step-class" else task.whole_unit
     guess = measures["guess"]["accuracy"]
     print(
-        f"{part}: {measures['count']:,} {counted}, accuracy {measures['accuracy']:.4f} (always the most frequent "
-        f"class: {guess:.4f}), balanced accuracy {measures['balanced_accuracy']:.4f}, F1 {measures['f1']:.4f}, "
-        f"loss {measures['loss']:.4g}"
+        f"{part}: {measures['count']:,} {counted}{_votes(part, task)}, accuracy {measures['accuracy']:.4f} "
+        f"(always the most frequent class: {guess:.4f}), balanced accuracy {measures['balanced_accuracy']:.4f}, "
+        f"F1 {measures['f1']:.4f}, loss {measures['loss']:.4g}{'' if task.counted is None else f' of {task.counted}'}"
     )
     rows = [
         [name, *(f"{row[key]:.3f}" for key in ("precision", "recall", "f1")), f"{row['count']:,}"]
@@ -46,14 +46,21 @@ def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> No
     table(["", *names], [[name, *map(str, row)] for name, row in zip(names, measures["confusion"], strict=True)])
 
 
+def _votes(part: str, task: Sequences) -> str:
+    """Say what answered together."""
+    if task.counted is None:
+        return ""
+    return f" by the votes of {len(task.windowing.for_evaluation(task.pieces[part])[0]):,} {task.counted}"
+
+
 def _show_values(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
     forecast = task.known_kind == "forecast"
-    counted = "forecasts" if forecast else "steps" if task.known_kind == "step-values" else "cases"
+    counted = "forecasts" if forecast else "steps" if task.known_kind == "step-values" else task.whole_unit
     guess, rest = measures["guess"], f"skill {measures['skill']:.4f}" if forecast else f"R^2 {measures['r2']:.4f}"
     named = "naive forecast: the last value" if forecast else "always the training mean"
     print(
-        f"{part}: {measures['count']:,} {counted}, RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, {rest} "
-        f"({named}: RMSE {guess['rmse']:.5g}, MAE {guess['mae']:.5g})"
+        f"{part}: {measures['count']:,} {counted}{_votes(part, task)}, RMSE {measures['rmse']:.5g}, "
+        f"MAE {measures['mae']:.5g}, {rest} ({named}: RMSE {guess['rmse']:.5g}, MAE {guess['mae']:.5g})"
     )
     if "outputs" in measures:
         keys = [key for key in ("rmse", "mae", "r2") if key in next(iter(measures["outputs"].values()))]

@@ -92,7 +92,7 @@ class Lines:
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """Print the result."""
-        for line in _closing(summary, self._state.folder):
+        for line in _closing(summary, self._state):
             print(line, flush=True)
 
     def close(self) -> None:
@@ -135,7 +135,7 @@ class Bar:
     def end(self, summary: Mapping[str, Any]) -> None:
         """Close the bar and print the result."""
         self.close()
-        for line in _closing(summary, self._state.folder):
+        for line in _closing(summary, self._state):
             self._console.print(line, markup=False)
 
     def close(self) -> None:
@@ -150,6 +150,7 @@ class _Seen:
 
     def __init__(self) -> None:
         self.folder, self.steps, self.baseline, self.metric = "", 0, {"loss": float("nan")}, "loss"
+        self.counted: str | None = None
         self.loss: float | None = None
         self.evaluated = ""
         self.defect: float | None = None
@@ -161,7 +162,7 @@ class _Seen:
 
     def begin(self, beginning: Beginning) -> None:
         self.folder, self.steps, self.metric = beginning.folder, beginning.steps, beginning.metric
-        self.baseline = dict(beginning.baseline)
+        self.baseline, self.counted = dict(beginning.baseline), beginning.counted
         self.max_seconds, self._began = beginning.max_seconds, time.monotonic()
         self._marks = [(self._began, beginning.done)]
 
@@ -220,17 +221,21 @@ def _opening(beginning: Beginning) -> list[str]:
     return lines
 
 
-def _closing(summary: Mapping[str, Any], folder: str) -> list[str]:
+def _closing(summary: Mapping[str, Any], seen: _Seen) -> list[str]:
+    folder, over, votes = seen.folder, "", ""
+    if seen.counted is not None:
+        over = f", every one of the {seen.counted} by itself"
+        votes = f"   (there the {seen.counted} of a recording vote)"
     lines = [f"{summary['status']} after {summary['steps']:,} steps, {clock(summary['seconds'])}: {summary['reason']}"]
     for name in ("best", "test"):
         if summary.get(name):
             values = "  ".join(f"{key} {brief(value)}" for key, value in summary[name].items() if key != "step")
             at = f" (step {summary[name]['step']})" if name == "best" else ""
-            lines.append(f"{'best on valid' if name == 'best' else name}{at}: {values}")
+            lines.append(f"{'best on valid' if name == 'best' else name}{at}{over}: {values}")
     if summary["status"] == "stopped":
         lines.append(f"continue with: eigenloop train --out {shlex.quote(folder)} --resume")
     elif summary["task"] == "sequences":
-        lines.append(f"evaluate it with: eigenloop eval {shlex.quote(folder)} --split test")
+        lines.append(f"evaluate it with: eigenloop eval {shlex.quote(folder)} --split test{votes}")
         lines.append(f"predict with: eigenloop predict {shlex.quote(folder)} FILE --out predictions.csv")
     lines.append(f"see it with: eigenloop report {shlex.quote(folder)}")
     return lines

@@ -46,11 +46,19 @@ def fit(
         bool, typer.Option("--feedback", help="Forecast: learn one step ahead and feed predictions back.")
     ] = False,
     missing: Annotated[str | None, typer.Option(help="How to treat missing values: error, previous or mask.")] = None,
-    resample: Annotated[float | None, typer.Option(help="Resample to this time between steps.")] = None,
+    resample: Annotated[
+        str | None, typer.Option(help="Resample to this time between steps, or median: the usual one of the file.")
+    ] = None,
+    time_difference: Annotated[
+        bool, typer.Option("--time-difference", help="Add a channel with the time since the previous step.")
+    ] = False,
     balanced: Annotated[
         bool, typer.Option("--balanced", help="Weight the loss so that every class counts equally.")
     ] = False,
-    pool: Annotated[str | None, typer.Option(help="State that is read out: last, mean or max over time.")] = None,
+    pool: Annotated[
+        str | None,
+        typer.Option(help="State that is read out: last, mean or max over time. Default: max for a class, else last."),
+    ] = None,
     valid: Annotated[
         float | None, typer.Option(help="Fraction of cases in the validation split. Default: 0.15.")
     ] = None,
@@ -115,6 +123,7 @@ def fit(
             "feedback": feedback or None,
             "missing": missing,
             "resample": resample,
+            "time_difference": time_difference or None,
             "balanced": balanced or None,
             "pool": pool,
             "valid": valid,

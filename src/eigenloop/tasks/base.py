@@ -168,6 +168,11 @@ class Task(ABC):
         """What its runs are called, where nobody says."""
         return self.name
 
+    @property
+    def counted(self) -> str | None:
+        """What the measures of a training are over, where they are not over whole sequences."""
+        return None
+
     def settled(self) -> Task:
         """Return the task with all that its files decide written into its options, as a run remembers it."""
         return self

@@ -41,7 +41,8 @@ def _built(config: Config) -> Model:
     output_size = task.output_size
     if config.training.truncate is not None and task.pooling in ("mean", "max"):
         raise ConfigError(
-            f"training.truncate cuts a sequence, and pool={task.pooling} reads all of it at once: leave one of them out"
+            f"training.truncate cuts a sequence, and pool={task.pooling} reads all of it at once: set task.pool=last, "
+            "or leave truncate out"
         )
     try:
         return Model(

@@ -22,6 +22,8 @@ class Beginning:
     lr: float | None = None
     recurrent_lr: float | None = None
     """Of the parameters that have a rate of their own; None where there are none."""
+    counted: str | None = None
+    """What measures are over, where that is less than a whole sequence: windows."""
 
 
 class Reporter(Protocol):

@@ -11,9 +11,11 @@ from typing import Any
 
 from eigenloop.errors import ConfigError
 from eigenloop.quantization import size_report
+from eigenloop.recipes import RECIPES
 from eigenloop.tasks import Sequences
 from eigenloop.training.network import build_network
 from eigenloop.training.settings.config import Config, make_config
+from eigenloop.training.settings.kinds import layer_defaults
 from eigenloop.training.sizing import hidden_size_of_parameters, largest_hidden_size
 from eigenloop.training.summary import count_parameters
 
@@ -173,7 +175,8 @@ def _config(settings: Settings, model: str, bits: int | None, size: int | None, 
         chosen["task"]["folds"] = folds
     network = chosen.setdefault("model", {})
     network["name"] = model
-    if bits is not None:
+    own = layer_defaults(model).get("bits") if model in RECIPES else None  # an unknown name is refused below
+    if bits is not None or own is not None:  # qornn has 8 bits where nobody says
         network["bits"] = bits
     if size is not None:
         network["hidden_size"] = size

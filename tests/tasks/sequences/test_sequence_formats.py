@@ -225,3 +225,23 @@ def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"needs pyarrow: pip install 'eigenloop\[data\]'"):
         read(tmp_path / "a.csv")
+
+
+def test_what_spreadsheets_add_is_read_over(tmp_path: Path) -> None:
+    """A BOM, semicolons, decimal commas, CRLF, units in names, and empty columns and rows at the end."""
+    plain, sheet = tmp_path / "plain.csv", tmp_path / "sheet.csv"
+    lines = [("Recording", "Time [s]", "speed (m/s)", "Label")]
+    lines += [
+        (f"r{case}", f"{step / 2}", f"{case + step / 8}", "ab"[case % 2]) for case in range(4) for step in range(5)
+    ]
+    plain.write_text("".join(",".join(line) + "\n" for line in lines))
+    cells = [";".join(entry.replace(".", ",") for entry in line) + ";;" for line in lines]
+    sheet.write_bytes(("\ufeff" + "\r\n".join([*cells, ";;;;;", ";;;;;", ""])).encode())
+    expected, found = read(plain), read(sheet)
+    assert found.channel_names == expected.channel_names == ("speed (m/s)",)
+    assert np.array_equal(found.values, expected.values)
+    assert found.times is not None
+    assert np.array_equal(found.times, np.tile(np.arange(5) / 2, 4)[None])
+    assert classes(found) == ["a", "b", "a", "b"]
+    assert found.lines is not None
+    assert found.lines.tolist() == [list(range(2, 22))]

@@ -9,12 +9,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigenloop.tasks import DataError
+from eigenloop.tasks import DataError, Sequences
 from eigenloop.tasks.sequences import (
     LogMel,
     as_kind,
     batch,
     class_weights,
+    describe,
     from_arrays,
     kind_of,
     prepare,
@@ -107,6 +108,23 @@ def test_the_line_of_a_missing_value(tmp_path: Path) -> None:
     data = read(tmp_path / "a.csv")
     with pytest.raises(DataError, match=r"a\.csv: a value is missing, the first at line 4, channel v"):
         prepare(data, whole(data))
+
+
+def test_irregular_times_are_noted_with_both_remedies(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = [(case, step + 0.25 * (step == 3), step) for case in range(12) for step in range(9)]
+    lines = [f"{case},{time},{value},{'xy'[case % 2]}" for case, time, value in rows]
+    path.write_text("\n".join(["case,Time (s),v,label", *lines]))
+    note = describe(read(path))
+    assert "25.0% of the time steps are not of the usual length, 1 (the first from line 4 to line 5)" in note
+    assert "(--resample median)" in note
+    assert "(--time-difference)" in note
+    task = Sequences(data=path, resample="median")
+    assert task.settled().resample == 1  # what predict takes for another file
+    assert "not of the usual length" not in "".join(task.introduction())
+    assert np.allclose(task.sequences.case(0)[:, 0], [0, 1, 2, 2 + 1 / 1.25, *np.arange(4, 9)])
+    with pytest.raises(ValueError, match="above 0, or median"):
+        Sequences(data=path, resample=0)
 
 
 def test_time_differences_and_resampling() -> None:

@@ -124,4 +124,22 @@ def test_what_a_run_remembers(tmp_path: Path) -> None:
     elsewhere = dataclasses.replace(task)  # which has read nothing
     assert (elsewhere.input_size, elsewhere.output_size, elsewhere.metric) == (2, 2, "accuracy")
     assert elsewhere.splits == ("valid", "test")
-    assert elsewhere.pooling == "last"
+    assert elsewhere.pooling == "max"
+
+
+@pytest.mark.parametrize("empty", ["train", "valid", "test"])
+def test_a_part_without_weight_is_refused(tmp_path: Path, empty: str) -> None:
+    parts = np.array(["train", "valid", "test"] * 6)
+    X, y = np.random.default_rng(0).normal(size=(18, 4, 1)), np.arange(18) // 3 % 2
+    np.savez(tmp_path / "a.npz", X=X, y=y, parts=parts, weights=(parts != empty).astype(float))
+    with pytest.raises(DataError, match=f"all 6 cases of the {empty} part have weight 0"):
+        Sequences(data=tmp_path / "a.npz").introduction()
+
+
+def test_the_readout_is_that_of_the_kind_unless_it_is_said(tmp_path: Path) -> None:
+    X, y = np.random.default_rng(0).normal(size=(20, 5, 1)), np.arange(20) % 2
+    np.savez(tmp_path / "a.npz", X=X, y=y)
+    read_out = {kind: Sequences(data=tmp_path / "a.npz", kind=kind).pooling for kind in ("class", "values", "forecast")}
+    assert read_out == {"class": "max", "values": "last", "forecast": None}
+    assert Sequences(data=tmp_path / "a.npz").settled().pool == "max"  # a run keeps it, whatever becomes the default
+    assert Sequences(data=tmp_path / "a.npz", pool="mean").pooling == "mean"

@@ -25,6 +25,8 @@ USUAL = {
 #: More columns, or longer names, than this are not a table of sequences.
 MOST_COLUMNS = 10_000
 LONGEST_NAME = 100
+#: A unit after a name, as in "Time (s)" or "time [ms]".
+_UNIT = re.compile(r"\s*[(\[][^()\[\]]*[)\]]\s*$")
 _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 
 
@@ -111,8 +113,12 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
 
 def usual(role: str, names: Sequence[str]) -> str | None:
-    """Return the name that usually means a role; beside an x, y is a direction and not a label."""
-    lower = [name.strip().lower() for name in names]
+    """Return the name that usually means a role, with or without a unit; beside an x, y is a direction.
+
+    >>> usual("time", ["Time (s)", "x"])
+    'Time (s)'
+    """
+    lower = [_UNIT.sub("", name).strip().lower() for name in names]
     known = [name for name in USUAL[role] if name in lower and not (name == "y" and "x" in lower)]
     return names[lower.index(known[0])] if known else None
 

@@ -42,10 +42,12 @@ def read(path: Path, options: Options) -> SequenceData:
 
 
 class Head(NamedTuple):
-    """The names in the first line, and what parts them."""
+    """What the first line says."""
 
     names: list[str]
     delimiter: str
+    unnamed: int = 0
+    """Columns after the last name, which must be empty: spreadsheets write them."""
 
 
 def header(path: Path, data: bytes) -> Head:
@@ -63,15 +65,20 @@ def header(path: Path, data: bytes) -> Head:
         raise DataError(path, f"line 1 does not name the columns ({error}): correct it") from error
     if all(_is_number(name) for name in names):
         raise DataError(path, f"line 1 holds numbers ({text[:40]}): put a line before it that names the columns")
-    return Head([name.strip() for name in names], delimiter)
+    names = [name.strip() for name in names]
+    if len(names) == 2 and names[0].lower() == "sep=":
+        raise DataError(path, f"line 1 is {text[:10]!r}, a hint for spreadsheets: delete that line")
+    named = max((number for number, name in enumerate(names, 1) if name), default=0)
+    return Head(names[:named], delimiter, len(names) - named)
 
 
 def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = None, text: Collection[str] = ()) -> Any:
-    """Return a pyarrow table; the columns in `text` are not turned into numbers."""
+    """Return a pyarrow table without empty rows at its end; columns in `text` are not turned into numbers."""
     import pyarrow as pa
     import pyarrow.csv as arrow
 
     ragged: list[Any] = []
+    unnamed = [f"column {len(head.names) + number}, without a name" for number in range(1, head.unnamed + 1)]
 
     def remember(row: Any) -> str:
         ragged.append(row)
@@ -81,12 +88,12 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
     try:
         frame = arrow.read_csv(
             pa.BufferReader(data),
-            arrow.ReadOptions(use_threads=False, column_names=head.names, skip_rows=1, block_size=2**22),
+            arrow.ReadOptions(use_threads=False, column_names=[*head.names, *unnamed], skip_rows=1, block_size=2**22),
             arrow.ParseOptions(delimiter=head.delimiter, invalid_row_handler=remember),
             arrow.ConvertOptions(
                 null_values=MISSING,
                 strings_can_be_null=True,
-                include_columns=wanted,
+                include_columns=[*(wanted or head.names), *unnamed],
                 column_types=dict.fromkeys(text, pa.string()),
                 decimal_point="," if comma else ".",
             ),
@@ -105,7 +112,22 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
         raise DataError(path, f"it cannot be read as CSV ({reason}): save it as CSV UTF-8") from error
     if not frame.num_rows:
         raise _no_rows(path)
-    return frame
+    for name in unnamed:
+        if frame.column(name).null_count < frame.num_rows:
+            raise DataError(path, f"there are entries in {name}: give it one in the first line")
+    return _without_empty_end(path, frame.drop_columns(unnamed))
+
+
+def _without_empty_end(path: Path, frame: Any) -> Any:
+    """Leave out rows of nothing but separators after the last entry, which spreadsheets write."""
+    if any(column[-1].is_valid for column in frame.columns):
+        return frame
+    filled = np.zeros(frame.num_rows, bool)
+    for column in frame.columns:
+        filled |= column.is_valid().to_numpy()
+    if not filled.any():
+        raise _no_rows(path)
+    return frame.slice(0, int(np.flatnonzero(filled)[-1]) + 1)
 
 
 def _no_rows(path: Path) -> DataError:

@@ -34,9 +34,10 @@ class SequenceSettings:
         feedback: of a forecast, learn one step and feed the answers back, instead of all steps at once.
         missing: what becomes of missing values: ``error``, ``previous`` or ``mask``.
         time_difference: a channel with the time since the step before.
-        resample: bring values to this time from step to step.
+        resample: bring values to this time from step to step, or ``median``: to the usual one of the file.
         normalise: scale channels by mean and deviation of the training split, inside the network.
-        pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time.
+        pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time;
+            default: the maximum for a class (benchmarks/results/own-data.txt says why), the last state for values.
         balanced: rare classes count more, so that each counts alike.
         shuffle: draw a new order of the training split for every epoch.
         case, time, label, group, part, weight, channels, ignore, layout, per_step: how files are read, see `Options`.
@@ -59,9 +60,9 @@ class SequenceSettings:
     feedback: bool = False
     missing: Missing = "error"
     time_difference: bool = False
-    resample: float | None = None
+    resample: float | Literal["median"] | None = None
     normalise: bool = True
-    pool: Pool = "last"
+    pool: Pool | None = None
     balanced: bool = False
     shuffle: bool = True
     case: str | None = None
@@ -94,6 +95,8 @@ class SequenceSettings:
         for name in ("window", "stride", "folds"):
             if getattr(self, name) is not None:
                 at_least(name, getattr(self, name), 2 if name == "folds" else 1)
+        if isinstance(self.resample, float | int) and not self.resample > 0:
+            raise ValueError(f"resample is a time above 0, or median, got {self.resample:g}")
         if self.stride is not None and self.window is None:
             raise ValueError("stride is the distance of windows: give window too")
         if not 0 <= self.fold < (self.folds or 1):

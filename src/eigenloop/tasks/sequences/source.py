@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from eigenloop.errors import DataError
 from eigenloop.tasks.sequences.data import Origin, SequenceData
@@ -12,7 +13,21 @@ from eigenloop.tasks.sequences.formats import read
 from eigenloop.tasks.sequences.joining import join, recoded
 from eigenloop.tasks.sequences.kinds import Kind, as_kind, kind_of
 from eigenloop.tasks.sequences.options import Options
-from eigenloop.tasks.sequences.times import resampled
+from eigenloop.tasks.sequences.times import median_step, resampled
+
+
+class Reading(NamedTuple):
+    """What was read.
+
+    Attributes:
+        data: all cases.
+        origins: the files that each of the one or two paths stands for.
+        step: the time from step to step that values were brought to; None where they stayed as they were.
+    """
+
+    data: SequenceData
+    origins: list[Origin]
+    step: float | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +39,7 @@ class Source:
         test_data: another one, whose cases are the test split.
         options: how they are read.
         kind: what is asked of the network; if left out, what the labels ask for.
-        resample: the time from step to step that values are brought to.
+        resample: the time from step to step that values are brought to; ``median`` is the usual one of `data`.
         channels: names in the order that the network has them; any order if empty.
         classes: names in the order that the network has them.
     """
@@ -33,13 +48,15 @@ class Source:
     test_data: Path | None
     options: Options
     kind: Kind | None
-    resample: float | None
+    resample: float | Literal["median"] | None
     channels: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
 
-    def read(self) -> tuple[SequenceData, list[Origin]]:
-        """Read all; return also which files each of the two paths stands for."""
-        first = self._one(self.data)
+    def read(self) -> Reading:
+        """Read all."""
+        first = self._named(self.data)
+        step = median_step(first) if self.resample == "median" else self.resample
+        first = first if step is None else resampled(first, step)
         channels, origins = first.channel_names, [first.origin]
         if self.test_data is not None:
             if first.parts is not None:
@@ -47,23 +64,26 @@ class Source:
                     self.data,
                     "it fixes its splits, and a file for the test split is given too: give one of them",
                 )
-            second = with_channels(self._one(self.test_data), channels)
+            second = with_channels(self._one(self.test_data, step), channels)
             first, origins = join({"train": first, "test": second}), [*origins, second.origin]
         data = as_kind(first, self.kind or kind_of(first))
-        return (recoded(data, self.classes) if self.classes else data), origins
+        return Reading(recoded(data, self.classes) if self.classes else data, origins, step)
 
     def unlabelled(self, path: Path) -> SequenceData:
         """Read another file with the same channels, whose labels do not matter."""
         columns = dataclasses.replace(self.options.columns, label=(), group=None, part=None, weight=None, ignore=())
         source = dataclasses.replace(self, options=dataclasses.replace(self.options, columns=columns))
-        data = source._one(path)
+        assert self.resample != "median"  # a run remembers the step that this meant
+        data = source._one(path, self.resample)
         return dataclasses.replace(data, labels=None, per_step=False, class_names=None, parts=None)
 
-    def _one(self, path: Path) -> SequenceData:
+    def _one(self, path: Path, step: float | None) -> SequenceData:
+        data = self._named(path)
+        return data if step is None else resampled(data, step)
+
+    def _named(self, path: Path) -> SequenceData:
         data = read(path, self.options)
-        if self.channels:
-            data = with_channels(data, self.channels)
-        return data if self.resample is None else resampled(data, self.resample)
+        return with_channels(data, self.channels) if self.channels else data
 
 
 def with_channels(data: SequenceData, wanted: Sequence[str]) -> SequenceData:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -146,4 +146,16 @@ def _not_empty(data: SequenceData, parts: dict[str, Pieces], shares: dict[str, f
     for name, pieces in parts.items():
         if shares[name] > 0 and not len(pieces):
             raise DataError(data.origin.path, f"its recordings are too short for a {name} split: give a share of 0")
+    return parts
+
+
+def with_weight(data: SequenceData, parts: Mapping[str, Pieces]) -> Mapping[str, Pieces]:
+    """Return the parts; refuse one whose cases all weigh 0, which has no mean loss."""
+    for part, pieces in parts.items():
+        if data.weights is not None and len(pieces) and not data.weights[pieces.case].any():
+            raise DataError(
+                data.origin.path,
+                f"all {len(pieces):,} cases of the {part} part have weight 0, so its loss means nothing: give some of "
+                "them more, or leave the column of weights out",
+            )
     return parts

@@ -18,14 +18,15 @@ from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.options import one_of
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.sequences.batches import batch
-from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
+from eigenloop.tasks.sequences.data import PARTS, SequenceData
 from eigenloop.tasks.sequences.describing import describe
 from eigenloop.tasks.sequences.kinds import Kind, kind_of
 from eigenloop.tasks.sequences.objectives import Objective
 from eigenloop.tasks.sequences.pieces import Pieces
 from eigenloop.tasks.sequences.preparing import Preparation, prepare
 from eigenloop.tasks.sequences.settings import SequenceSettings
-from eigenloop.tasks.sequences.splitting import folds, split
+from eigenloop.tasks.sequences.source import Reading
+from eigenloop.tasks.sequences.splitting import folds, split, with_weight
 from eigenloop.tasks.sequences.targets import baseline_of, objective_of, output_names, target_scaling
 from eigenloop.tasks.sequences.windowing import Windowing, usual_windowing, windowing
 from eigenloop.tasks.tally import Tally
@@ -44,20 +45,22 @@ class Sequences(SequenceSettings, Task):
     # ---------------------------------------------------------------- what was read
 
     @functools.cached_property
-    def _read(self) -> tuple[SequenceData, list[Origin]]:
+    def _read(self) -> Reading:
         return self.source.read()
 
     @property
     def sequences(self) -> SequenceData:
         """All that was read."""
-        return self._read[0]
+        return self._read.data
 
     @functools.cached_property
     def pieces(self) -> Mapping[str, Pieces]:
         """The cases, or stretches of recordings, of each part, before they are cut into windows."""
         if self.folds is None:
-            return split(self.sequences, valid=self.valid, test=self.test, seed=self.split_seed, by=self.by)
-        return folds(self.sequences, self.folds, valid=self.valid, seed=self.split_seed, by=self.by)[self.fold]
+            parts = split(self.sequences, valid=self.valid, test=self.test, seed=self.split_seed, by=self.by)
+        else:
+            parts = folds(self.sequences, self.folds, valid=self.valid, seed=self.split_seed, by=self.by)[self.fold]
+        return with_weight(self.sequences, parts)
 
     @functools.cached_property
     def preparation(self) -> Preparation:
@@ -115,7 +118,8 @@ class Sequences(SequenceSettings, Task):
     @property
     def pooling(self) -> Pool | None:
         """As `pool` says, where a sequence has one label."""
-        return self.pool if self.known_kind in ("class", "values") else None
+        usual: dict[Kind, Pool] = {"class": "max", "values": "last"}
+        return (self.pool or usual[self.known_kind]) if self.known_kind in usual else None
 
     @property
     def scales(self) -> frozenset[str]:
@@ -226,6 +230,19 @@ class Sequences(SequenceSettings, Task):
             scalings["output"] = self._target_scaling
         return scalings
 
+    @property
+    def whole_unit(self) -> str:
+        """What the parts consist of, in words."""
+        train = self.pieces["train"].case
+        if len(np.unique(train)) < len(train):
+            return "pieces of recordings"
+        return "cases" if self.windowing.window is None else "recordings"
+
+    @property
+    def counted(self) -> str | None:
+        """Windows, where those of a recording could answer together."""
+        return "windows" if self.windowing.votes and self.windowing.window is not None else None
+
     # ---------------------------------------------------------------- what a run remembers
 
     @property
@@ -243,6 +260,8 @@ class Sequences(SequenceSettings, Task):
             kind=self.known_kind,
             window=self.windowing.window,
             stride=self.windowing.stride,
+            resample=self._read.step,
+            pool=self.pooling,
             channels=data.channel_names,
             classes=data.class_names or (),
             outputs=self._values,
@@ -253,7 +272,7 @@ class Sequences(SequenceSettings, Task):
         return task
 
     def _hashes(self) -> tuple[str, str | None]:
-        first, *more = (origin.sha256 for origin in self._read[1])
+        first, *more = (origin.sha256 for origin in self._read.origins)
         return first, more[0] if more else None
 
     def changed_files(self) -> list[str]:
@@ -269,8 +288,5 @@ class Sequences(SequenceSettings, Task):
         """Say what was read, and what is trained, chosen and tested on."""
         lines = describe(self.sequences).splitlines()
         counts = ", ".join(f"{part} {len(self.pieces[part]):,}" for part in PARTS)
-        unit = (
-            "pieces of recordings" if len(np.unique(self.pieces["train"].case)) < len(self.pieces["train"]) else "cases"
-        )
-        lines.append(f"split: {counts} {unit}{self.windowing.described(self._train)}")
+        lines.append(f"split: {counts} {self.whole_unit}{self.windowing.described(self.pieces)}")
         return lines

@@ -16,6 +16,8 @@ from eigenloop.tasks.sequences.data import SequenceData, ragged
 
 #: Steps whose length differs by more than this share from the median are irregular.
 _TOLERANCE = 0.01
+#: How a note about them is known, since it is out of date once they are made regular.
+_IRREGULAR = "of the time steps are not of the usual length"
 #: A sequence made regular may become at most this many times as long.
 _GROWTH = 100
 
@@ -73,7 +75,12 @@ def checked(
     share = irregularity(gaps[within])
     if share == 0:
         return ()
-    return (f"{share:.1%} of the time steps are not of the usual length: resample, or add a channel of differences",)
+    usual = float(np.median(gaps[within]))
+    first = int(np.flatnonzero(within & (np.abs(gaps - usual) > _TOLERANCE * usual))[0])
+    return (
+        f"{share:.1%} {_IRREGULAR}, {usual:g} (the first from {place(first)} to {place(first + 1)}): resample "
+        "(--resample median), or add a channel of time differences (--time-difference)",
+    )
 
 
 def irregularity(gaps: NDArray[np.float64]) -> float:
@@ -88,6 +95,29 @@ def irregularity(gaps: NDArray[np.float64]) -> float:
     return float((np.abs(gaps - median) > _TOLERANCE * median).mean())
 
 
+def median_step(data: SequenceData) -> float:
+    """Return the usual time from step to step.
+
+    >>> from eigenloop.tasks.sequences import from_arrays
+    >>> median_step(dataclasses.replace(from_arrays([[0.0, 1.0, 2.0]], [1]), times=np.array([[0, 1, 3.0]])))
+    1.5
+    """
+    gaps = np.concatenate([np.diff(clock) for clock in _clocks(data)])
+    return float(np.median(gaps)) if len(gaps) else 1.0
+
+
+def _clocks(data: SequenceData) -> list[NDArray[np.float64]]:
+    """Return the times of each case."""
+    if data.times is None:
+        raise DataError(
+            data.origin.path,
+            "it has no times to resample by",
+            "name the column of times",
+            flags="name the column of times with --time, or leave out --resample",
+        )
+    return [data.times[data.steps(case)] for case in range(len(data))]
+
+
 def resampled(data: SequenceData, step: float | None = None) -> SequenceData:
     """Make times regular: a value every `step` by straight lines between its neighbours; default: the median step.
 
@@ -98,13 +128,9 @@ def resampled(data: SequenceData, step: float | None = None) -> SequenceData:
     >>> resampled(data).case(0)[:, 0]
     array([0., 1., 2., 3., 4.])
     """
-    path = data.origin.path
-    if data.times is None:
-        raise DataError(path, "it has no times to resample by: name the column of times")
-    clocks = [data.times[data.steps(case)] for case in range(len(data))]
+    path, clocks = data.origin.path, _clocks(data)
     if step is None:
-        gaps = np.concatenate([np.diff(clock) for clock in clocks])
-        step = float(np.median(gaps)) if len(gaps) else 1.0
+        step = median_step(data)
     if not step > 0:
         raise ValueError(f"the time from step to step is above 0, got {step}")
     counts = np.array([np.floor((clock[-1] - clock[0]) / step * (1 + 1e-9)) + 1 for clock in clocks])
@@ -136,5 +162,5 @@ def resampled(data: SequenceData, step: float | None = None) -> SequenceData:
         labels=labels,
         times=None,
         lines=None,
-        notes=(*data.notes, f"resampled to a value every {step:g}"),
+        notes=(*(note for note in data.notes if _IRREGULAR not in note), f"resampled to a value every {step:g}"),
     )

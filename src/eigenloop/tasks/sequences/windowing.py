@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,11 +48,15 @@ class Windowing:
         long = windows.length > self.ahead
         return windows[long], owner[long]
 
-    def described(self, train: Pieces) -> str:
+    def described(self, parts: Mapping[str, Pieces]) -> str:
         """Say how many windows there are, if recordings are cut."""
         if self.window is None:
             return ""
-        return f"; windows of {self.window:,} steps every {self.stride:,}: {len(train):,} to train on"
+        cut = f", cut into windows of {self.window:,} steps every {self.stride:,}: "
+        if not self.votes:
+            return f"{cut}{len(self.for_training(parts['train'])):,} to train on"
+        counts = (f"{part} {len(self.for_evaluation(pieces)[0]):,}" for part, pieces in parts.items())
+        return f"{cut}{', '.join(counts)} windows"
 
 
 def windowing(kind: Kind, window: int | None, stride: int | None, horizon: int) -> Windowing:
