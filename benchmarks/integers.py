@@ -19,7 +19,7 @@ import torch
 
 import eigenloop as el
 
-NETWORKS: dict[str, Callable[[], el.RNN | el.GRU | el.LSTM]] = {
+NETWORKS: dict[str, Callable[[], el.RNN | el.GRU | el.LSTM | el.FastGRNN]] = {
     "RNN, ReLU, bjorck, n = 48": lambda: el.RNN(
         9, 48, nonlinearity="relu", recurrent="bjorck", bits=4, batch_first=True
     ),

@@ -138,7 +138,14 @@ def test_options_reach_matrix_and_layer() -> None:
 
 
 def test_nothing_is_passed_through_unchecked() -> None:
-    for public in (el.RNN.__init__, el.GRU.__init__, el.LSTM.__init__, el.Model.__init__, el.optim.param_groups):
+    for public in (
+        el.RNN.__init__,
+        el.GRU.__init__,
+        el.LSTM.__init__,
+        el.FastGRNN.__init__,
+        el.Model.__init__,
+        el.optim.param_groups,
+    ):
         kinds = {p.kind for p in inspect.signature(public).parameters.values()}
         assert inspect.Parameter.VAR_KEYWORD not in kinds
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         tasks,
         training,
     )
-    from eigenloop.layers import GRU, LSTM, RNN, Stream
+    from eigenloop.layers import GRU, LSTM, RNN, FastGRNN, Stream
     from eigenloop.matrices import cached
     from eigenloop.models import Model, build
 
@@ -35,6 +35,7 @@ __all__ = [
     "GRU",
     "LSTM",
     "RNN",
+    "FastGRNN",
     "Model",
     "Stream",
     "__version__",
@@ -56,7 +57,7 @@ __version__ = "0.1.0"
 
 
 #: Where the names are that are not modules.
-_HOMES = dict.fromkeys(("GRU", "LSTM", "RNN", "Stream"), "layers")
+_HOMES = dict.fromkeys(("GRU", "LSTM", "RNN", "FastGRNN", "Stream"), "layers")
 _HOMES |= {"cached": "matrices", "Model": "models", "build": "models"}
 
 

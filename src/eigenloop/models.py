@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from eigenloop import registry
-from eigenloop.layers import GRU, LSTM, RNN
+from eigenloop.layers import GRU, LSTM, RNN, FastGRNN
 from eigenloop.readout import Model
 from eigenloop.recipes import RECIPES, Size
 from eigenloop.recipes.own_matrix import without_effect
@@ -18,12 +18,13 @@ __all__ = ["NAMES", "Model", "build"]
 NAMES: Collection[str] = registry.MODELS
 
 
-def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN | GRU | LSTM:
+def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN | GRU | LSTM | FastGRNN:
     """Make a published model's recurrent layer, initialised as its paper does.
 
-    Besides the options of each model, every layer option of `RNN`, `GRU` or `LSTM` is accepted (``num_layers``,
-    ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws. ``recurrent=`` gives
-    the model another matrix than its own; the options of its own, which would have no effect, are refused then.
+    Besides the options of each model, every layer option of `RNN`, `GRU`, `LSTM` or `FastGRNN` is accepted
+    (``num_layers``, ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws.
+    ``recurrent=`` gives the model another matrix than its own; the options of its own, which would have no effect, are
+    refused then.
 
     | name | model | own options |
     |---|---|---|
@@ -45,6 +46,8 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | ``lstm`` | LSTM, torch's equations, started as torch's or as TensorFlow's | ``init`` |
     | ``gru`` | GRU, torch's equations, started as torch's or as TensorFlow's | ``init`` |
 
+    | ``fastgrnn`` | one product for gate and candidate (Kusupati et al. 2018) | ``init``, ``piecewise`` |
+
     >>> build("nnrnn", 10, 128, delta=1e-3).recurrent_matrix().shape
     torch.Size([128, 128])
     """
@@ -63,7 +66,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
             f"recurrent= takes the place of the own matrix of {name}, whose options have no effect then: leave out "
             f"{', '.join(useless)}, or give the other matrix options with recurrent=functools.partial(...)"
         )
-    made: RNN | GRU | LSTM = recipe(input_size, hidden_size, **options)
+    made: RNN | GRU | LSTM | FastGRNN = recipe(input_size, hidden_size, **options)
     return made
 
 

@@ -110,7 +110,7 @@ def test_random_networks_with_smlad(name: str, bits: int, state_bits: int, pool:
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("flags", [["-O0"], ["-O3"], ["-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover"]])
-@pytest.mark.parametrize(("name", "bits"), [("ncgru", 4), ("lstm, two layers", 5), ("two layers", 2)])
+@pytest.mark.parametrize(("name", "bits"), [("ncgru", 4), ("lstm, two layers", 5), ("two layers", 2), ("fastgrnn", 4)])
 def test_written_folder_passes_its_own_check(tmp_path: Path, cc: str, flags: list[str], name: str, bits: int) -> None:
     if shutil.which(cc) is None:
         pytest.skip(f"{cc} is not installed")

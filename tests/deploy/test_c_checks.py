@@ -147,6 +147,8 @@ LARGER: dict[str, Any] = {
     "two layers": lambda **o: el.RNN(5, (23, 17), nonlinearity="tanh", train_initial_state=True, **o),
     "gru": lambda **o: el.GRU(10, 21, candidate="modrelu", reset="before", update="write", **o),
     "lstm": lambda **o: el.LSTM(7, 18, **o),
+    "fastgrnn": lambda **o: el.FastGRNN(9, 23, **o),
+    "fastgrnn piecewise": lambda **o: el.FastGRNN(9, 26, piecewise=True, **o),
 }
 
 
@@ -158,6 +160,8 @@ LARGER: dict[str, Any] = {
         ("two layers", Quantizer(3), 16, None),
         ("gru", Quantizer(8, per_row=True), 12, "max"),
         ("lstm", Quantizer(13), 8, "mean"),
+        ("fastgrnn", Quantizer(3), 8, "mean"),
+        ("fastgrnn piecewise", Quantizer(4, per_row=True), 12, "last"),
     ],
 )
 def test_the_report_is_what_the_linker_sees(name: str, quantizer: Quantizer, state_bits: int, pool: str | None) -> None:

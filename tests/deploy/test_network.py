@@ -32,6 +32,9 @@ LAYERS: dict[str, Any] = {
     "ncgru": lambda **o: el.GRU(3, 12, candidate="modrelu", reset="before", update="write", **o),
     "lstm": lambda **o: el.LSTM(3, 12, **o),
     "lstm, two layers": lambda **o: el.LSTM(3, (6, 5), train_initial_state=True, **o),
+    "fastgrnn": lambda **o: el.FastGRNN(3, 12, **o),
+    "fastgrnn, two layers": lambda **o: el.FastGRNN(3, (6, 5), train_initial_state=True, bias=False, **o),
+    "fastgrnn piecewise": lambda **o: el.FastGRNN(3, 12, piecewise=True, recurrent="cayley", **o),
     "lstm modrelu": lambda **o: el.LSTM(3, 12, cell="modrelu", constrained=("cell",), **o),
 }
 
@@ -151,7 +154,9 @@ def test_the_stated_error_of_a_step_says_something(name: str) -> None:
         assert bound < 60
 
 
-@pytest.mark.parametrize("name", ["relu", "modrelu", "two layers", "gru", "ncgru", "lstm, two layers"])
+@pytest.mark.parametrize(
+    "name", ["relu", "modrelu", "two layers", "gru", "ncgru", "lstm, two layers", "fastgrnn", "fastgrnn piecewise"]
+)
 @pytest.mark.parametrize("pool", ["every", "last", "mean", "max"])
 @pytest.mark.parametrize("state_bits", [8, 16])
 def test_steps_over_time_are_predict(name: str, pool: str, state_bits: int) -> None:
@@ -285,7 +290,7 @@ def test_refusals_say_what_to_do() -> None:
     cases: list[tuple[Any, str]] = [
         (el.RNN(3, 4), "quantize_"),
         (el.RNN(3, 4, bits=4, bidirectional=True), "bidirectional=False"),
-        (torch.nn.GRU(3, 4), "takes an el.RNN, el.GRU, el.LSTM"),
+        (torch.nn.GRU(3, 4), "takes an el.RNN, el.GRU, el.LSTM, el.FastGRNN"),
     ]
     for net, sentence in cases:
         with pytest.raises((TypeError, ValueError), match=sentence):

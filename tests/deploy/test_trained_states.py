@@ -15,6 +15,8 @@ LAYERS: dict[str, Any] = {
     "gru": lambda **o: el.GRU(3, 12, **o),
     "ncgru": lambda **o: el.GRU(3, 12, candidate="modrelu", reset="before", update="write", bias=False, **o),
     "lstm": lambda **o: el.LSTM(3, 12, **o),
+    "fastgrnn": lambda **o: el.FastGRNN(3, 12, **o),
+    "fastgrnn piecewise": lambda **o: el.FastGRNN(3, 12, piecewise=True, **o),
 }
 
 

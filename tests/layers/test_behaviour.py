@@ -22,6 +22,7 @@ LAYERS = {
     "rnn sizes": partial(el.RNN, 3, (6, 4), nonlinearity="leaky_relu"),
     "gru": partial(el.GRU, 3, 6),
     "nc-gru": partial(el.GRU, 3, 6, 2, candidate="modrelu", reset="before", update="write"),
+    "fastgrnn": partial(el.FastGRNN, 3, 6, 2, recurrent="cayley"),
     "complex": partial(el.RNN, 3, 6, recurrent=partial(Free, init="haar", dtype=torch.complex64)),
 }
 

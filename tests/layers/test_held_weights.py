@@ -18,6 +18,7 @@ LAYERS = {
     "ncgru": partial(el.build, "ncgru", 3, 8),
     "lstm": partial(el.LSTM, 3, 8),
     "modrelu lstm": partial(el.LSTM, 3, 8, cell="modrelu", constrained=("cell",)),
+    "fastgrnn": partial(el.build, "fastgrnn", 3, 8, bits=4),
     "complex": partial(el.build, "eurnn", 3, 8),
     "both directions": partial(el.GRU, 3, 8, 2, bidirectional=True),
     "4 bits": partial(el.RNN, 3, 8, 2, bits=4),
@@ -27,7 +28,7 @@ LAYERS = {
 
 
 @pytest.fixture(params=LAYERS)
-def layer(request: pytest.FixtureRequest) -> el.RNN | el.GRU | el.LSTM:
+def layer(request: pytest.FixtureRequest) -> el.RNN | el.GRU | el.LSTM | el.FastGRNN:
     return LAYERS[request.param]().eval()
 
 

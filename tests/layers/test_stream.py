@@ -18,6 +18,7 @@ LAYERS = {
     "trained start": lambda **k: el.RNN(3, 7, train_initial_state=True, **k),
     "lstm": lambda **k: el.LSTM(3, 9, **k),
     "two lstms": lambda **k: el.LSTM(3, (9, 4), train_initial_state=True, **k),
+    "fastgrnn": lambda **k: el.FastGRNN(3, (9, 4), train_initial_state=True, **k),
     "complex": lambda **k: el.build("eurnn", 3, 6, **k),
 }
 

@@ -32,6 +32,8 @@ LAYERS = {
     "gru": partial(el.GRU, 3, 8, constrained=("candidate", "reset"), recurrent="exponential"),
     "lstm": partial(el.build, "lstm", 3, 8),
     "orthogonal lstm": partial(el.LSTM, 3, 8, constrained=("cell", "forget"), cell="modrelu"),
+    "fastgrnn": partial(el.build, "fastgrnn", 3, 8),
+    "orthogonal fastgrnn": partial(el.FastGRNN, 3, 8, recurrent="cayley", piecewise=True),
     "bidirectional": partial(el.RNN, 3, 8, 2, bidirectional=True),
 }
 x = torch.randn(6, 2, 3)

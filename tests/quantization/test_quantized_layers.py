@@ -21,6 +21,7 @@ LAYERS = {
     "both directions": lambda **k: el.RNN(3, 8, bidirectional=True, **k),
     "ncgru": lambda **k: el.build("ncgru", 3, 8, constrained=("candidate", "reset"), **k),
     "gru": lambda **k: el.GRU(3, 8, **k),
+    "fastgrnn": lambda **k: el.build("fastgrnn", 3, 8, **k),
 }
 layers = pytest.mark.parametrize("make", LAYERS.values(), ids=LAYERS.keys())
 

@@ -21,6 +21,7 @@ LAYERS: dict[str, Any] = {
     "gru": lambda **o: el.GRU(3, 8, **o),
     "ncgru": lambda **o: el.GRU(3, 8, candidate="modrelu", reset="before", update="write", **o),
     "lstm": lambda **o: el.LSTM(3, 8, **o),
+    "fastgrnn": lambda **o: el.FastGRNN(3, 8, **o),
 }
 
 
@@ -269,7 +270,7 @@ def test_kernel_is_the_reference_in_a_layer(
         torch.testing.assert_close(value, wanted[key], rtol=1e-8, atol=1e-9, msg=lambda text, key=key: f"{key}: {text}")
 
 
-@pytest.mark.parametrize("name", ["relu", "gru", "lstm"])
+@pytest.mark.parametrize("name", ["relu", "gru", "lstm", "fastgrnn"])
 def test_gradient_of_the_input_range_alone(name: str) -> None:
     """Weights that stand still and an input without gradient leave that of the range as it was."""
     layer, x = _made(name, state_bits=8, dtype=torch.float64), 3 * torch.randn(9, 4, 3, dtype=torch.float64)
@@ -282,7 +283,7 @@ def test_gradient_of_the_input_range_alone(name: str) -> None:
     torch.testing.assert_close(layer.input_range.grad, whole)
 
 
-@pytest.mark.parametrize("name", ["relu", "gru", "lstm"])
+@pytest.mark.parametrize("name", ["relu", "gru", "lstm", "fastgrnn"])
 def test_padding_never_reaches_a_range(name: str) -> None:
     gradients = []
     for padding in (0.0, float("nan")):

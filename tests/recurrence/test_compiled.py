@@ -16,13 +16,13 @@ torch.compile(net, fullgraph=True, backend="aot_eager")(torch.randn(4, 2, 3))[0]
 """
 
 
-@pytest.mark.parametrize("name", ["ncgru", "lstm"])
+@pytest.mark.parametrize("name", ["ncgru", "lstm", "fastgrnn"])
 def test_the_first_use_may_be_a_compiled_one(name: str) -> None:
     """The kernel is loaded at its first use, which here is inside the compiler."""
     subprocess.run([sys.executable, "-c", FIRST_USE.format(name=name)], check=True, timeout=300)
 
 
-@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
+@pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM", "FastGRNN"])
 def test_an_exported_graph_takes_any_length(kind: str) -> None:
     net = getattr(el, kind)(3, 8).eval()
     T = torch.export.Dim("T", min=2, max=100)

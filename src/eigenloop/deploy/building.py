@@ -48,7 +48,8 @@ def integer(
     or made so afterwards by `quantization.quantize_`.
 
     Args:
-        network: an `el.RNN`, `el.GRU` or `el.LSTM` in one direction, or an `el.Model` of one; it is left as it is.
+        network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, or an `el.Model` of one; it is left
+            as it is.
         calibration: sequences that the network takes, from the training split: what they reach is the range of the
             input, of states and of cells. Whole numbers are read as counts of a sensor, and the integer network then
             has the multipliers that turn counts into codes. A network that was trained with as many ``state_bits`` has

@@ -1,4 +1,4 @@
-"""Cells that compute in whole numbers: the simple recurrence, the gated one, the LSTM.
+"""Cells that compute in whole numbers: the simple recurrence, the gated one, the LSTM; FastGRNN has its own file.
 
 Each step is written with the operations of `eigenloop.deploy.operations` alone; docs/integers.md has the same as
 formulas.
@@ -13,6 +13,7 @@ import numpy as np
 from eigenloop.deploy import operations as op
 from eigenloop.deploy.cell import Formats, IntegerCell, State
 from eigenloop.deploy.describing import Cell
+from eigenloop.deploy.fastgrnn_cell import FastGRNNCell
 from eigenloop.deploy.formats import Format
 from eigenloop.deploy.multipliers import multipliers
 from eigenloop.deploy.operations import Whole
@@ -142,7 +143,12 @@ class LSTMCell(IntegerCell):
         return (tanh + self._sigmoid_error("output") * (1 + tanh)) / self.formats.state.step + out.error + 0.5
 
 
-CELLS: dict[str, type[IntegerCell]] = {"simple": SimpleCell, "gated": GatedCell, "lstm": LSTMCell}
+CELLS: dict[str, type[IntegerCell]] = {
+    "simple": SimpleCell,
+    "gated": GatedCell,
+    "lstm": LSTMCell,
+    "fastgrnn": FastGRNNCell,
+}
 
 
 def cell_for(source: Cell, formats: Formats, table: Table, widen: bool) -> IntegerCell:

@@ -10,13 +10,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from eigenloop.layers import GRU, LSTM, RNN
+from eigenloop.layers import GRU, LSTM, RNN, FastGRNN
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.quantization import Codes, network_codes
 
 Real = NDArray[np.float64]
 #: The activations that an integer cell has.
-ACTIVATIONS = ("modrelu", "relu", "leaky_relu", "tanh", "identity")
+ACTIVATIONS = ("modrelu", "relu", "leaky_relu", "tanh", "identity", "piecewise")
+_Layer = RNN | GRU | LSTM | FastGRNN
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +30,7 @@ class Gate:
         U: the input codes; None where x enters as it is.
         bias: added to z, (n,) or None.
         inner_bias: torch's b_hn, added to W h inside the reset product.
-        threshold: modReLU's b.
+        threshold: modReLU's b; of FastGRNN, what the candidate's bias is more than the gate's, which is `bias`.
     """
 
     name: str
@@ -45,13 +46,15 @@ class Cell:
     """One layer in real numbers.
 
     Attributes:
-        kind: ``"simple"``, ``"gated"`` or ``"lstm"``, as `eigenloop.recurrence` calls them.
+        kind: ``"simple"``, ``"gated"``, ``"lstm"`` or ``"fastgrnn"``, as `eigenloop.recurrence` calls them.
         ending: of its names, ``_l0``.
         gates: by name.
-        activation: of the state, of the candidate, or of the LSTM's candidate for the cell.
+        activation: of the state, of the candidate, or of the LSTM's candidate for the cell; FastGRNN has ``"tanh"``, or
+            ``"piecewise"`` for the piecewise-linear tanh and sigmoid.
         slope: leaky_relu's.
         reset, update: the options of the gated recurrence.
         initial: what the cell carries at the start: h0, and an LSTM's c0.
+        mixing: FastGRNN's zeta and nu.
     """
 
     kind: str
@@ -62,6 +65,7 @@ class Cell:
     reset: str
     update: str
     initial: tuple[Real, ...]
+    mixing: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
@@ -78,8 +82,9 @@ class Cell:
 @torch.no_grad()
 def cells_of(layer: RecurrentLayer) -> list[Cell]:
     """Return the cells of a quantized layer, or refuse it with a sentence that says what to do."""
-    if not isinstance(layer, (RNN, GRU, LSTM)):
-        raise TypeError(f"an integer network is made of el.RNN, el.GRU or el.LSTM, got {type(layer).__name__}")
+    if not isinstance(layer, _Layer):
+        kinds = "el.RNN, el.GRU, el.LSTM or el.FastGRNN"
+        raise TypeError(f"an integer network is made of {kinds}, got {type(layer).__name__}")
     if layer.state_dtype.is_complex:
         raise ValueError(
             "a complex state has no integer form here: train a real matrix instead (givens with complex=False in place "
@@ -107,16 +112,25 @@ def cells_of(layer: RecurrentLayer) -> list[Cell]:
     ]
 
 
-def _activation_of(layer: RNN | GRU | LSTM) -> str:
+def _activation_of(layer: _Layer) -> str:
+    if isinstance(layer, FastGRNN):
+        return "piecewise" if layer.piecewise else "tanh"
     name = layer.nonlinearity if isinstance(layer, RNN) else layer.candidate if isinstance(layer, GRU) else layer.cell
     # modReLU without its threshold is linear.
     return "identity" if name == "modrelu" and not layer.bias else name
 
 
-def _cell(layer: RNN | GRU | LSTM, codes: dict[str, Codes], ending: str, n: int) -> Cell:
+def _cell(layer: _Layer, codes: dict[str, Codes], ending: str, n: int) -> Cell:
     weights = layer._cell_weights(ending)
     trained = layer.train_initial_state
     initial = tuple(_real(getattr(layer, name + ending)) if trained else np.zeros(n) for name in layer.CARRIED)
+    if isinstance(layer, FastGRNN):
+        assert weights.bias is not None
+        assert weights.mixing is not None
+        first, second = _real(weights.bias)
+        gate = Gate("", codes[f"recurrent{ending}"], codes[f"weight_ih{ending}"], first, threshold=second - first)
+        mixing = tuple(_real(weights.mixing).tolist())
+        return Cell("fastgrnn", ending, {"": gate}, _activation_of(layer), 0.0, "", "", initial, mixing)
     names = ("",) if isinstance(layer, RNN) else layer.GATES
     added = _per_gate(weights.input_bias, len(names), n)
     gates = {}
@@ -165,7 +179,8 @@ def layer_of(network: nn.Module) -> RecurrentLayer:
     layer = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
     if not isinstance(layer, RecurrentLayer):
         raise TypeError(
-            f"integer() takes an el.RNN, el.GRU, el.LSTM or an el.Model of one, got {type(network).__name__}"
+            "integer() takes an el.RNN, el.GRU, el.LSTM, el.FastGRNN or an el.Model of one, got "
+            f"{type(network).__name__}"
         )
     return layer
 

@@ -48,9 +48,9 @@ def error_bound(network: IntegerNetwork, steps: int) -> float | None:
 
 def _contracts(cell: IntegerCell) -> bool:
     """Whether a step never makes the distance of two pre-activations larger."""
-    gate = cell.source.gates.get("")
-    if gate is None:
+    if cell.source.kind != "simple":
         return False
+    gate = cell.source.gates[""]
     if cell.source.activation == "modrelu":
         return gate.threshold is not None and bool((gate.threshold <= 0).all())
     return cell.source.activation != "leaky_relu" or cell.source.slope <= 1

@@ -92,3 +92,9 @@ def format_for(name: str, bits: int, largest: float, power_of_two: bool = False,
         step = 2.0 ** math.ceil(math.log2(step))
     low = 0 if positive else -(2 ** (bits - 1))
     return Format(name, bits, step, largest, low, 2 ** (bits - 1) - 1)
+
+
+def unit_format(name: str, bits: int) -> Format:
+    """Return codes with the step 2^-(bits - 1), for what lies in [-1, 1]; 1 itself becomes 1 - 2^-(bits - 1)."""
+    half = 2 ** (bits - 1)
+    return Format(name, bits, 1 / half, 1.0, -half, half - 1)

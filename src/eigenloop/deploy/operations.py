@@ -151,6 +151,24 @@ def sigmoid(v: Whole, entries: Whole, range_bits: int, bits: int) -> Whole:
     return shifted(tanh(v, entries, range_bits) + (1 << 15), 17 - bits)
 
 
+def piecewise_tanh(v: Whole, bits: int) -> Whole:
+    """Return 2^(bits - 1) times v / 2^16; what follows saturates it to [-1, 1].
+
+    >>> piecewise_tanh(np.array([-(2**15), 2**16]), 8)
+    array([-64, 128])
+    """
+    return shifted(v, 17 - bits)
+
+
+def piecewise_sigmoid(v: Whole, bits: int) -> Whole:
+    """Return a gate: 2^(bits - 1) times (v / 2^16 + 1) / 2, from 0 to 2^(bits - 1), both included.
+
+    >>> piecewise_sigmoid(np.array([-(2**17), 0, 2**15, 2**16]), 8)
+    array([  0,  64,  96, 128])
+    """
+    return saturated(shifted(v + (1 << 16), 18 - bits), 0, 1 << (bits - 1))
+
+
 def complement(gate: Whole, bits: int) -> Whole:
     """Return 1 - u exactly: 2^(bits - 1) - u."""
     return (1 << (bits - 1)) - gate

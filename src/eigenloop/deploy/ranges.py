@@ -9,7 +9,7 @@ import numpy as np
 
 from eigenloop.deploy.cell import Formats
 from eigenloop.deploy.describing import Cell, Real
-from eigenloop.deploy.formats import Format, format_for
+from eigenloop.deploy.formats import Format, format_for, unit_format
 from eigenloop.deploy.real_cells import RealCell, State
 
 #: Magnitudes of a quantity that are kept for a percentile.
@@ -113,6 +113,8 @@ def _formats(cell: Cell, number: int, sizes: dict[str, _Magnitudes], entered: Fo
     negative = any(bool((values < 0).any()) for values in cell.initial)
     positive = cell.kind != "lstm" and cell.activation == "relu" and not negative
     state = format_for(f"state of layer {number}", bits, sizes["state"].value(), two, positive)
+    if cell.kind == "fastgrnn":
+        return Formats(entered, state, bits, candidate=unit_format(f"candidate of layer {number}", bits))
     if cell.kind != "lstm":
         return Formats(entered, state, bits)
     candidate = 1.0 if cell.activation == "tanh" else sizes["candidate"].value()

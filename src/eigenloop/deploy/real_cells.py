@@ -51,7 +51,8 @@ class RealCell:
 
     def step(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
         """Make one step; x is (B, m)."""
-        return {"simple": self._simple, "gated": self._gated, "lstm": self._lstm}[self.cell.kind](x, state)
+        steps = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm, "fastgrnn": self._fastgrnn}
+        return steps[self.cell.kind](x, state)
 
     def _simple(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
         gate = self.cell.gates[""]
@@ -70,6 +71,18 @@ class RealCell:
         new = u * h + (1 - u) * c if self.cell.update == "keep" else (1 - u) * h + u * c
         # Candidates share the state's format, so that blending needs no multiplier.
         return (new,), {"state": c}
+
+    def _fastgrnn(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
+        h, gate = state[0], self.cell.gates[""]
+        a = self.recurrent(gate, h) + self.entered(gate, x)
+        assert gate.threshold is not None
+        second = a + gate.threshold
+        if self.cell.activation == "piecewise":
+            z, c = np.clip((a + 1) / 2, 0, 1), np.clip(second, -1, 1)
+        else:
+            z, c = sigmoid(a), np.tanh(second)
+        zeta, nu = self.cell.mixing
+        return ((zeta * (1 - z) + nu) * c + z * h,), {"candidate": c}
 
     def _lstm(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
         h, c = state

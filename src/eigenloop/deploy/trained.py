@@ -7,7 +7,7 @@ from typing import Any
 
 from eigenloop.deploy.cell import Formats
 from eigenloop.deploy.describing import Cell
-from eigenloop.deploy.formats import Format
+from eigenloop.deploy.formats import Format, unit_format
 from eigenloop.quantization.layer import QuantizableLayer
 
 
@@ -34,6 +34,9 @@ def trained_formats(layer: Any, cells: Sequence[Cell], entered: Format) -> list[
             kept = _format(f"cell of layer {number}", bits, step)
             candidate = _format(f"candidate of layer {number}", bits, unit if cell.activation == "tanh" else step)
             own = Formats(entered, _format(name, bits, unit), bits, kept, candidate)
+        elif cell.kind == "fastgrnn":
+            candidate = unit_format(f"candidate of layer {number}", bits)
+            own = Formats(entered, _format(name, bits, step), bits, candidate=candidate)
         else:
             own = Formats(entered, _format(name, bits, step), bits)
         formats.append(own)

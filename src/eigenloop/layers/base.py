@@ -1,4 +1,4 @@
-"""What el.RNN, el.GRU and el.LSTM share: every input torch takes, run over time layer by layer and back in its form."""
+"""What the recurrent layers share: every input torch takes, run over time layer by layer and back in its form."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ from eigenloop.recurrence.replay import Replay
 class CellWeights(NamedTuple):
     """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing.
 
-    `step` is that of its rounded state, `input_step` that of the input of the first layer.
+    `step` is that of its rounded state, `input_step` that of the input of the first layer; `mixing` is FastGRNN's zeta
+    and nu.
     """
 
     input_weight: Tensor | None
@@ -34,6 +35,7 @@ class CellWeights(NamedTuple):
     recurrent_bias: Tensor | None = None
     step: Tensor | None = None
     input_step: Tensor | None = None
+    mixing: Tensor | None = None
 
 
 class HeldWeights(NamedTuple):

@@ -23,8 +23,8 @@ class Stream:
     that comes out of a file, goes on by itself from the state that it was made in.
 
     Args:
-        network: an `el.RNN`, `el.GRU` or `el.LSTM` in one direction, any number of layers, or an `el.Model` of one,
-            which reads out every step; run as in evaluation, without dropout.
+        network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, any number of layers, or an
+            `el.Model` of one, which reads out every step; run as in evaluation, without dropout.
         batch_size: how many sequences are fed side by side.
 
     >>> import torch, eigenloop as el

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.activations import ACTIVATIONS, COMPLEX_ACTIVATIONS, Activation
+from eigenloop.recurrence.fastgrnn import fastgrnn
 from eigenloop.recurrence.gated import gated
 from eigenloop.recurrence.lstm import lstm, lstm_cells
 from eigenloop.recurrence.rounding import Rounding
@@ -18,6 +19,7 @@ __all__ = [
     "COMPLEX_ACTIVATIONS",
     "Activation",
     "Rounding",
+    "fastgrnn",
     "gated",
     "lstm",
     "lstm_cells",

@@ -105,6 +105,13 @@ MODELS = (
     _model("enrnn", "ENRNN", "simple:enrnn", "matrices/long-short", "long and short-term parts (Helfrich, Ye 2020)"),
     _model("ncgru", "NC-GRU", "gated:ncgru", "matrices/cayley", "orthogonal GRU (Mucllari et al. 2022)"),
     _model("goru", "GORU", "gated:goru", "matrices/givens", "rotation layers in a GRU (Jing et al. 2019)"),
+    _model(
+        "fastgrnn",
+        "FastGRNN",
+        "fastgrnn:fastgrnn",
+        "layers",
+        "one product for gate and candidate (Kusupati et al. 2018)",
+    ),
     _model("qornn", "QORNN", "quantized:qornn", "quantization", "orthogonal in few bits (Foucault et al. 2024)"),
 )
 

@@ -54,12 +54,14 @@ class LayerWriter:
         self.scaling: dict[str, tuple[list[str], int]] = {}
         for name, scaling in self.cell.scalings.items():
             self.scaling[name] = [literal(int(value[0]), 32) for value in scaling.values], scaling.shift
+        self.shared = self.cell.source.kind == "fastgrnn"  # one total for a gate and a candidate
         for name in gates:
             self._gate(name)
 
     def write(self) -> str:
         """Return the functions of the layer, the last of which makes a step."""
-        body = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm}[self.cell.source.kind]()
+        bodies = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm, "fastgrnn": self._fastgrnn}
+        body = bodies[self.cell.source.kind]()
         note = f'/* Layer {self.number}, {self.cell.source.kind}: docs/integers.md, "Cells". */\n'
         given = "x" if self.x.order is None else "input"
         kind = signed(stored_bits(self.cell.formats.entered))
@@ -83,17 +85,19 @@ class LayerWriter:
         terms += [f"(int64_t){self.h.at('at')}{factor} * {one}" for one in identity]
         terms += [f"(int64_t)B[i] * {last}"]
         threshold = ""
-        if gate.threshold is not None and self.cell.source.activation == "modrelu":
+        if gate.threshold is not None and (self.shared or self.cell.source.activation == "modrelu"):
             values = self.constants.whole(f"threshold_{suffix}", gate.threshold, f"thresholds of {gate.recurrent.name}")
             threshold = f"(int64_t){values}[at] * {first if gate.gate_bits is None else last}"
-        value = self._value(name, gate.shift, threshold)
-        inside = [f"int64_t a = {' + '.join(terms)};", f"out[i] = {value};"]
+        inside = [f"int64_t a = {' + '.join(terms)};"]
+        if self.shared:
+            inside += [f"z[i] = {self._shared_gate(gate.shift)};", f"a += {threshold};"]
+        inside.append(f"out[i] = {self._value(name, gate.shift, threshold)};")
         if any("at]" in line or "(at)" in line for line in inside):
             inside.insert(0, "uint32_t at = i ? other : row;")
         declared = [line for line in lines if not line.startswith("rows")]
         called = [line for line in lines if line.startswith("rows")]
         begin = [f"uint32_t other = {other_row(self.n)}, i;", *declared, *called]
-        gated = "" if gate.gate_bits is None else "const int32_t *r, "
+        gated = "int32_t *z, " if self.shared else "" if gate.gate_bits is None else "const int32_t *r, "
         head = f"const {self.h.kind} *h, const {self.x.kind} *x, uint32_t row, {gated}int32_t *out"
         body = "".join(f"    {line}\n" for line in begin) + both_rows(2, inside)
         note = '/* Two rows: docs/integers.md, "A pre-activation" and "Activations". */\n'
@@ -124,9 +128,19 @@ class LayerWriter:
             self.constants.functions.add("leaky")
             (M,), s = self.scaling["slope"]
             value = f"leaky(a, {shift}u, {M}, {s}u)"
+        elif kind == "piecewise":
+            value = f"shifted(shifted(a, {shift}u), {17 - self.cell.formats.bits}u)"
         else:
             value = f"shifted(a, {shift}u)"
         return f"limited({value}, {0 if kind == 'relu' else form.low}, {form.high})"
+
+    def _shared_gate(self, shift: int) -> str:
+        """Return FastGRNN's gate of a total `a` on the scale of the candidate."""
+        bits = self.cell.formats.bits
+        if self.cell.source.activation == "piecewise":
+            return f"limited(shifted(shifted(a, {shift}u) + 65536, {18 - bits}u), 0, {1 << (bits - 1)})"
+        self.constants.functions |= {"tanh", "sigmoid"}
+        return f"sigmoid(shifted(shifted(a, {shift}u), 1u), {bits}u)"
 
     # ---------------------------------------------------------------- cells
 
@@ -190,3 +204,15 @@ class LayerWriter:
             f"s->h_{k}[row + i] = ({self.state})limited(a, {state.low}, {state.high});",
         ]
         return self._begin("in[2], f[2], o[2], g[2]") + self._pairs(calls, lines)
+
+    def _fastgrnn(self) -> str:
+        state, one = self.cell.formats.state, 1 << (self.cell.formats.bits - 1)
+        (kept, written, added), shift = self.scaling["state"]
+        own = f"s->h_{self.number}[row + i]"
+        lines = [
+            "/* z h and (1 - z) c are below 2^31: a gate is at most 2^15, and so are the others. */",
+            f"int64_t a = (int64_t)(z[i] * {own}) * {kept} + (int64_t)(({one} - z[i]) * c[i]) * {written};",
+            f"a += (int64_t)c[i] * {added};",
+            f"{own} = ({self.state})limited(shifted(a, {shift}u), {state.low}, {state.high});",
+        ]
+        return self._begin("z[2], c[2]") + self._pairs([self._call("", "z", "c")], lines)

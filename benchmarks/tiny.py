@@ -1,0 +1,277 @@
+"""How small a network can be: integer networks within 2,048 and within 566 bytes on a file of labelled sequences.
+
+    python benchmarks/tiny.py har.npz --out runs/tiny
+
+Each network has as many units as fit: packed codes, biases, thresholds and the table of tanh, as
+`deploy.integer(...).report()` counts them with a state of 8 bits. It is trained as `eigenloop fit` does, from one seed,
+and made an integer network whose ranges are read off the training split. The three that are best on the validation
+split go on with five seeds, beside the best FastGRNN, and the one with the best mean there is chosen. The test split is
+measured for those and for a floating-point LSTM with 64 units, and decides nothing.
+
+The same command resumes where it was interrupted; with --finished it makes the table of what is done until then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import statistics
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import eigenloop as el
+from eigenloop.errors import DivergedError
+from eigenloop.runs import RunFolder, read_summary
+from eigenloop.runs.atomic import write_text
+from eigenloop.training import load_run, make_config, resume, train
+from eigenloop.training.network import build_network
+
+BUDGETS = (2048, 566)
+MODELS: dict[str, dict[str, Any]] = {
+    "ncgru": {"name": "ncgru"},
+    "gru": {"name": "gru"},
+    "lstm": {"name": "lstm"},
+    "scornn": {"name": "scornn"},
+    "qornn": {"name": "qornn"},
+    "fastgrnn": {"name": "fastgrnn"},
+    "fastgrnn-piecewise": {"name": "fastgrnn", "piecewise": True},
+}
+#: Shown with all seeds in any case: the best of these.
+YARDSTICKS = ("fastgrnn", "fastgrnn-piecewise")
+BITS = (4, 3, 2, 8)
+POOLS = ("last", "mean")
+STATE_BITS = (8, 12)
+SEEDS = range(5)
+FINALISTS = 3
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A network to try.
+
+    Attributes:
+        model: a key of MODELS.
+        bits: of the weights; None for floating point.
+        pool: what is read of a sequence.
+        units: hidden size.
+    """
+
+    model: str
+    bits: int | None
+    pool: str
+    units: int
+
+    @property
+    def name(self) -> str:
+        """Of its folders, without the seed."""
+        return f"{self.model}-{'float' if self.bits is None else f'{self.bits}bit'}-{self.pool}-{self.units}"
+
+
+class Trials:
+    """Candidates on a file: trained in folders of their own, measured as integer networks."""
+
+    def __init__(self, data: Path, out: Path, finished: bool = False) -> None:
+        self.data, self.out, self.finished = data.absolute(), out, finished
+        self.task = self.config(Candidate("lstm", None, "last", 8), 0).task.settled()
+        self.parts = {part: next(iter(self.task.evaluation(part, 10**6))) for part in ("train", "valid", "test")}
+
+    def config(self, candidate: Candidate, seed: int) -> Any:
+        """Return the settings of a run: those of `eigenloop fit`, and the widths."""
+        network = MODELS[candidate.model] | {"hidden_size": candidate.units}
+        if candidate.bits is not None:
+            network |= {"bits": candidate.bits, "readout_bits": max(4, candidate.bits)}
+        task = {"name": "sequences", "data": str(self.data), "by": "order", "pool": candidate.pool}
+        return make_config({"task": task, "model": network, "training": {"seed": seed}})
+
+    def largest(self, model: str, bits: int, pool: str, budget: int) -> Candidate | None:
+        """Return the candidate with as many units as fit, or None where not even 4 do."""
+        low, high = 3, 256
+        while high - low > 1:
+            middle = (low + high) // 2
+            fits = self._bytes(Candidate(model, bits, pool, middle)) <= budget
+            low, high = (middle, high) if fits else (low, middle)
+        return Candidate(model, bits, pool, low) if low > 3 else None
+
+    def _bytes(self, candidate: Candidate) -> int:
+        """Count a network before it is trained, with biases as large as 1 in place of zeros."""
+        config = self.config(candidate, 0)
+        net = build_network(dataclasses.replace(config, task=self.task)).eval()
+        generator = torch.Generator().manual_seed(0)
+        for name, parameter in net.named_parameters():
+            if "bias" in name:
+                torch.nn.init.uniform_(parameter, -1, 1, generator=generator)
+        sample = self.parts["train"].inputs[:16, :4].numpy()
+        return int(el.deploy.integer(net, calibration=sample, state_bits=8).report().size.bytes)
+
+    def measured(self, candidate: Candidate, seed: int) -> dict[str, Any] | None:
+        """Train and measure, or read what was measured before; None where only that is wanted and it is not there."""
+        folder = self.folder(candidate, seed)
+        place = folder / "tiny.json"
+        if place.exists() or self.finished:
+            return dict(json.loads(place.read_text())) if place.exists() else None
+        summary = read_summary(folder)
+        if summary is None or summary.status == "stopped":
+            with suppress(DivergedError):  # what it had learned until then is measured
+                resume(folder) if RunFolder(folder).has_config() else train(self.config(candidate, seed), folder)
+            summary = read_summary(folder)
+        if summary is None or summary.status == "stopped":
+            raise KeyboardInterrupt
+        record: dict[str, Any] = dataclasses.asdict(candidate) | {"seed": seed, "seconds": summary.seconds}
+        net, _, _ = load_run(folder)
+        record["float_state"] = {part: self._right(self._outputs(net, part), part) for part in ("valid", "test")}
+        if candidate.bits is not None:
+            record["integer"] = [self._integer(net, bits) for bits in STATE_BITS]
+        write_text(place, json.dumps(record, indent=1))
+        shown = ", ".join(f"{one['valid']:.4f}" for one in record.get("integer", [record["float_state"]]))
+        print(f"{folder.name}: valid {shown}, {summary.seconds:.0f} s", flush=True)
+        return record
+
+    def folder(self, candidate: Candidate, seed: int) -> Path:
+        """Return the folder of a run."""
+        return self.out / "runs" / f"{candidate.name}-seed{seed}"
+
+    def _integer(self, net: el.Model, state_bits: int) -> dict[str, Any]:
+        whole = el.deploy.integer(net, calibration=self.parts["train"].inputs.numpy(), state_bits=state_bits)
+        size = whole.report().size
+        table = sum(part.bytes for part in size.parts if part.name.startswith("table"))
+        accuracy = {
+            part: self._right(torch.from_numpy(whole.predict(self.parts[part].inputs.numpy())), part)
+            for part in ("valid", "test")
+        }
+        counted = {"bytes": size.bytes, "bytes_without_table": size.bytes - table, "ram": size.ram_bytes}
+        return {"state_bits": state_bits, **counted, **accuracy}
+
+    @torch.no_grad()
+    def _outputs(self, net: el.Model, part: str) -> torch.Tensor:
+        outputs: torch.Tensor = net(self.parts[part].inputs)[0]
+        return outputs
+
+    def _right(self, outputs: torch.Tensor, part: str) -> float:
+        return float((outputs.argmax(-1) == self.parts[part].targets).double().mean())
+
+
+Row = dict[str, Any]
+
+
+def tried(trials: Trials, model: str, bits: int, pool: str, budget: int) -> list[tuple[Candidate, Row]]:
+    """Return a candidate with each width of the state that fits, as measured from one seed."""
+    candidate = trials.largest(model, bits, pool, budget)
+    record = None if candidate is None else trials.measured(candidate, 0)
+    if candidate is None or record is None:
+        return []
+    return [(candidate, one) for one in record["integer"] if one["bytes"] <= budget]
+
+
+def searched(trials: Trials) -> dict[int, list[tuple[Candidate, Row]]]:
+    """Try all models and widths within each budget; the best on the validation split come first.
+
+    What is better to read, the last state or the mean of all, each model decides with 4 bits within the first budget.
+    """
+    first, *others = BUDGETS
+    found: dict[int, list[tuple[Candidate, Row]]] = {budget: [] for budget in BUDGETS}
+    for model in MODELS:
+        ways = [one for pool in POOLS for one in tried(trials, model, BITS[0], pool, first)]
+        # With --finished it may not be decided yet.
+        pools = (max(ways, key=lambda one: one[1]["valid"])[0].pool,) if ways else POOLS
+        found[first] += ways + [one for bits in BITS[1:] for p in pools for one in tried(trials, model, bits, p, first)]
+        for budget in others:
+            found[budget] += [one for bits in BITS for p in pools for one in tried(trials, model, bits, p, budget)]
+    return {budget: sorted(ones, key=lambda one: -one[1]["valid"]) for budget, ones in found.items()}
+
+
+def mean(values: list[float]) -> dict[str, float | None]:
+    """Return mean and deviation of some seeds; one alone has no deviation."""
+    return {"mean": statistics.mean(values), "deviation": statistics.stdev(values) if len(values) > 1 else None}
+
+
+def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None) -> Row | None:
+    """Return a candidate's row: accuracies over all seeds, and the most bytes that any of them takes."""
+    records = [record for seed in SEEDS if (record := trials.measured(candidate, seed)) is not None]
+    if not records:
+        return None
+    row: Row = dataclasses.asdict(candidate) | {"seeds": len(records), "state_bits": state_bits}
+    row["float_state"] = {part: mean([one["float_state"][part] for one in records]) for part in ("valid", "test")}
+    if state_bits is None:
+        net, _, _ = load_run(trials.folder(candidate, records[0]["seed"]))
+        return row | row["float_state"] | {"bytes": el.quantization.size_report(net).bytes}
+    whole = [one for record in records for one in record["integer"] if one["state_bits"] == state_bits]
+    counts = {key: max(one[key] for one in whole) for key in ("bytes", "bytes_without_table", "ram")}
+    return row | counts | {part: mean([one[part] for one in whole]) for part in ("valid", "test")}
+
+
+def finalists(trials: Trials, found: list[tuple[Candidate, Row]]) -> list[Row]:
+    """Return the rows of the best and of the yardstick, the best mean on the validation split first."""
+    best: dict[Candidate, Row] = {}  # each with the better width of the state
+    for candidate, one in found:
+        best.setdefault(candidate, one)
+    chosen = list(best)[:FINALISTS] + [one for one in list(best)[FINALISTS:] if one.model in YARDSTICKS][:1]
+    rows = [with_seeds(trials, candidate, best[candidate]["state_bits"]) for candidate in chosen]
+    return sorted((row for row in rows if row is not None), key=lambda row: -row["valid"]["mean"])
+
+
+def text_of(result: Row) -> str:
+    """Return the finalists and all that was tried as text."""
+    lines = ["accuracy in percent, mean ± deviation over seeds; the best mean on the validation split comes first"]
+    every = [result["reference"], *(row for rows in result["finalists"].values() for row in rows)]
+    if any(row is None or row["seeds"] < len(SEEDS) for row in every):
+        lines.append(f"not complete: not all models and widths are tried, and not all have {len(SEEDS)} seeds")
+    for budget, rows in ((None, [result["reference"]]), *result["finalists"].items()):
+        lines.append("\nin floating point" if budget is None else f"\nwithin {int(budget):,} bytes")
+        lines += [_line(row) for row in rows if row is not None]
+    for budget, ones in result["searched"].items():
+        lines.append(f"\ntried within {int(budget):,} bytes, seed 0, accuracy on the validation split")
+        lines += [
+            f"  {one['model']:<20}{_widths(one)}  {one['pool']:<6}{one['units']:>3} units{one['bytes']:>7,} B"
+            f"{one['bytes_without_table']:>7,} B without table{100 * one['valid']:>7.1f}"
+            for one in ones
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: Row) -> str:
+    table = f"{row['bytes_without_table']:>7,} B without table" if "bytes_without_table" in row else ""
+    valid, test = (_share(row[part]) for part in ("valid", "test"))
+    return (
+        f"  {row['model']:<20}{_widths(row)}  {row['pool']:<6}{row['units']:>3} units{row['bytes']:>7,} B{table:<23}"
+        f"  valid {valid}  test {test}  seeds: {row['seeds']}"
+    )
+
+
+def _share(one: dict[str, float | None]) -> str:
+    value, deviation = one["mean"], one["deviation"]
+    assert value is not None
+    return f"{100 * value:.1f}" + ("      " if deviation is None else f" ± {100 * deviation:.1f}")
+
+
+def _widths(row: Row) -> str:
+    return "float32         " if row["bits"] is None else f"{row['bits']} bits, state {row['state_bits']:>2}"
+
+
+def main() -> None:
+    """Search, choose, measure and write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--out", type=Path, default=Path("runs/tiny"))
+    parser.add_argument("--finished", action="store_true", help="train nothing: the table of what is done")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    trials = Trials(options.data, options.out, options.finished)
+    found = searched(trials)
+    result: Row = {
+        "data": trials.data.name,
+        "reference": with_seeds(trials, Candidate("lstm", None, "last", 64), None),
+        "finalists": {str(budget): finalists(trials, ones) for budget, ones in found.items()},
+        "searched": {str(budget): [dataclasses.asdict(c) | one for c, one in ones] for budget, ones in found.items()},
+    }
+    write_text(options.out / "tiny.json", json.dumps(result, indent=1) + "\n")
+    write_text(options.out / "tiny.txt", text_of(result))
+    print(text_of(result), end="")
+
+
+if __name__ == "__main__":
+    main()
