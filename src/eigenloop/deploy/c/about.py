@@ -54,7 +54,7 @@ def readme(network: IntegerNetwork, name: str, classes: Sequence[str], about: Ab
             one
             for one in (
                 about.origin,
-                "It computes in whole numbers only: C99 without a library, made by eigenloop.",
+                "It computes in whole numbers only: C99 with no library but memcpy and memset, made by eigenloop.",
                 f"A firmware needs `{name}.h` and `{name}.c`.",
                 f"`make check` builds them for this computer and feeds them with `{name}_vectors.h`: every sum must be "
                 "that of the reference.",
@@ -155,7 +155,7 @@ multiplies {report.readout_products:,} codes. Constants, {report.size.bytes:,} b
 |---|---|
 {stored}
 
-Memory, {report.size.ram_bytes:,} bytes together, of which the new state and the input are on the stack during a step:
+Memory, {report.size.ram_bytes:,} bytes together, of which the vectors of a step are on the stack:
 
 | in memory | bytes |
 |---|---|
