@@ -45,7 +45,7 @@ def export(
 ) -> None:
     """Write the network of a run as two files of C for a firmware, with test vectors, build files and a README.
 
-    The network computes in whole numbers: ranges of states are read from the training part, and its inputs are counts
+    The network computes in whole numbers: ranges of states are read from the training split, and its inputs are counts
     of a sensor.
 
     Examples:

@@ -46,7 +46,7 @@ def usual_counts(network: IntegerNetwork, X: ArrayLike) -> Real:
 
     Args:
         network: one that takes values.
-        X: values of the training part, (..., channels).
+        X: values of the training split, (..., channels).
     """
     inputs = network.inputs
     assert isinstance(inputs, Values)

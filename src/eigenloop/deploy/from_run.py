@@ -1,4 +1,4 @@
-"""The network of a run in whole numbers, with ranges that its training part shows."""
+"""The network of a run in whole numbers, with ranges that its training split shows."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ def integer_of_run(
 def integer_of_task(
     net: Model, task: Task, *, state_bits: int | None = None, sequences: int = SEQUENCES, seed: int = 0
 ) -> IntegerNetwork:
-    """Make a quantized network whole numbers, with ranges from sequences of its task's training part.
+    """Make a quantized network whole numbers, with ranges from sequences of its task's training split.
 
     Args:
         net: trained on the task; it is left as it is.
-        task: whose training part is looked at, never another.
+        task: whose training split is looked at, never another.
         state_bits: as in `integer`.
         sequences: how many of them.
         seed: which of them, where the task draws or shuffles.
