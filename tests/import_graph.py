@@ -42,7 +42,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "report": ("charts", "pages", "training", "runs", "tasks", "quantization"),
     "charts": ("pages",),
     "pages": (),
-    "trials": ("experiments", "analysis", "training", "runs", "tasks", "quantization"),
+    "trials": ("experiments", "analysis", "training", "runs", "tasks", "recipes", "quantization"),
     "sweep": ("experiments", "training", "runs", "tasks", "models"),
     "estimators": ("training", "runs", "tasks", "models", "readout"),
     "bench": ("deploy", "models", "layers", "recurrence", "matrices"),

@@ -126,6 +126,8 @@ def test_operators_are_well_formed(cut: bool, rounded: bool) -> None:
     """torch's own checks of schema, fake rule, autograd registration and compilation."""
     lengths = torch.tensor([3, 1]) if cut else None
     rounding = (torch.tensor(0.1, requires_grad=True), 8) if rounded else (None, 0)
+    fused_rounding = (rounding[0], None, rounding[1])  # the kernel rounds the input too, where it multiplies it
+    with_input = (rounding[0], torch.tensor(0.2, requires_grad=True) if rounded else None, rounding[1])
     v = draw(3, 2, 4, dtype=torch.float32)
     v["h0"] = v["h0"].detach().t().contiguous().t().requires_grad_()  # a state whose memory lies the other way
     torch.library.opcheck(
@@ -136,7 +138,7 @@ def test_operators_are_well_formed(cut: bool, rounded: bool) -> None:
         x, U = torch.randn(3, 2, 5), torch.randn(4, 5, requires_grad=True)
         for activation, keep, units in (("modrelu", rounded, 4), ("complex modrelu", True, 2))[: 1 if rounded else 2]:
             bias = v["bias"].detach()[:units].requires_grad_()
-            arguments = (x, U, v["W"], None, bias, v["h0"], lengths, activation, False, 0.01, keep, *rounding)
+            arguments = (x, U, v["W"], None, bias, v["h0"], lengths, activation, False, 0.01, keep, *with_input)
             torch.library.opcheck(torch.ops.eigenloop.fused_simple.default, arguments)
     v = draw(3, 2, 4, 3, dtype=torch.float32)
     options = ("modrelu", "before", "write", True, 0.01)
@@ -147,7 +149,7 @@ def test_operators_are_well_formed(cut: bool, rounded: bool) -> None:
     if kernel.library() is not None:
         torch.library.opcheck(
             torch.ops.eigenloop.fused_gated.default,
-            (v["projected"], None, v["W"], None, v["bias"], None, v["h0"], lengths, *options, True, *rounding),
+            (v["projected"], None, v["W"], None, v["bias"], None, v["h0"], lengths, *options, True, *fused_rounding),
         )
     v = draw(3, 2, 4, 4, dtype=torch.float32)
     c0 = torch.randn(2, 4, requires_grad=True)
@@ -166,7 +168,7 @@ def test_operators_are_well_formed(cut: bool, rounded: bool) -> None:
             "modrelu",
             True,
             True,
-            *rounding,
+            *fused_rounding,
         )
         torch.library.opcheck(torch.ops.eigenloop.fused_lstm.default, arguments)
 
