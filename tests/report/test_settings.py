@@ -49,14 +49,15 @@ def test_runs_that_are_alike_have_no_more_columns(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("training", "said"),
     [
-        ({"batch_size": 50}, "LSTM 4,000 steps of 50 sequences"),
-        ({"steps": 400}, "LSTM 400 steps of 20 sequences"),
-        ({"steps": None, "epochs": 2.5}, "LSTM 2.5 epochs of 20 sequences"),
+        ({"batch_size": 50}, "LSTM 4,000 steps, 50 sequences per step"),
+        ({"steps": 400}, "LSTM 400 steps, 20 sequences per step"),
+        ({"steps": 10**6, "max_seconds": 31.3}, "LSTM at most 31\N{NARROW NO-BREAK SPACE}s, 20 sequences per step"),
+        ({"steps": None, "epochs": 2.5}, "LSTM 2.5 epochs, 20 sequences per step"),
     ],
 )
 def test_unequal_lengths_and_batches_are_said(training: dict[str, Any], said: str, tmp_path: Path) -> None:
     folders = [written(tmp_path / "a", "scornn"), written(tmp_path / "b", "lstm", training=training)]
-    line = f"Not trained alike: scoRNN 4,000 steps of 20 sequences; {said}."
+    line = f"Trained differently: scoRNN 4,000 steps, 20 sequences per step; {said}."
     assert settings.unequal(group_of(*folders)) == line
     assert line in page.render(folders)
 

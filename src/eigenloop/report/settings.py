@@ -13,6 +13,7 @@ from eigenloop.report.groups import Entry, Group
 from eigenloop.report.values import finite, number
 from eigenloop.runs import Run
 from eigenloop.runs.effects import Effect, settings_without
+from eigenloop.text.durations import duration
 from eigenloop.text.typography import quantity
 
 #: What the table, a label or the line about lengths shows anyway.
@@ -82,8 +83,10 @@ def unequal(group: Group) -> str | None:
         training = entries[0].run.section("training")
         length, unit = next(((training[u], u) for u in ("steps", "epochs") if number(training.get(u))), (None, ""))
         batch = number(training.get("batch_size"))
+        limit = number(training.get("max_seconds"))
         if length is not None and batch is not None:
-            said[together(entries, group).label] = f"{quantity(length)} {unit} of {quantity(batch)} sequences"
+            planned = f"{quantity(length)} {unit}" if limit is None else f"at most {duration(limit)}"
+            said[together(entries, group).label] = f"{planned}, {quantity(batch)} sequences per step"
     if len(set(said.values())) < 2:
         return None
-    return f"Not trained alike: {'; '.join(f'{label} {plan}' for label, plan in said.items())}."
+    return f"Trained differently: {'; '.join(f'{label} {plan}' for label, plan in said.items())}."
