@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import browser
@@ -18,6 +19,13 @@ settings.load_profile("ci" if os.environ.get("CI") else "local")
 @pytest.fixture(autouse=True)
 def _seed() -> None:
     torch.manual_seed(20190528)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in an empty folder, on a screen wide enough that no line is wrapped."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
 
 
 @pytest.fixture(scope="module")

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import call
 
-from eigenloop.cli import main
 from eigenloop.models import NAMES
 from eigenloop.quantization import quantize_, singular_ratio
 from eigenloop.runs import MetricLine, read_config, read_metrics, read_summary
@@ -19,19 +19,7 @@ from eigenloop.training import evaluate, load_run
 QUICK = ["--delay", "5", "--hidden-size", "8", "--steps", "6", "--batch-size", "4"]
 QUICK += ["--set", "valid_size=8", "--set", "test_size=8", "--set", "eval_every=3", "--set", "log_every=2"]
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-
-def call(*arguments: str) -> int:
-    """Run a command and return its status."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    return code if isinstance(code, int) else 0
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def test_train_then_eval_then_report(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,30 +11,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import call
 from training.own_data import separable, wave
 from training.small import metrics_of, summary_of, weights_of
 
 import eigenloop as el
-from eigenloop.cli import main
 from eigenloop.quantization import size_report
 from eigenloop.runs import checkpoints
 from eigenloop.training import load_run
 
 QUICK = ["--hidden-size", "8", "--steps", "60", "--set", "eval_every=20"]
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-
-def call(*arguments: str) -> int:
-    """Run a command and return its status."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    return code if isinstance(code, int) else 0
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def table_in(path: Path) -> list[dict[str, str]]:

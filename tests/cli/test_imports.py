@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import call
 
 from eigenloop import registry
-from eigenloop.cli import main
 from eigenloop.cli.imports import VARIABLE
 from eigenloop.errors import ConfigError
 
@@ -58,12 +58,6 @@ def forget() -> None:
     os.environ[VARIABLE] = ""
     for kind in registry.KINDS.values():
         kind._registered.clear()
-
-
-def call(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as status:
-        main(arguments)
-    return int(status.value.code or 0)
 
 
 def test_a_matrix_of_ones_own_trains_and_resumes(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,27 +7,15 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from commands import call
 from torch.nn.functional import cross_entropy
 
 import eigenloop as el
-from eigenloop.cli import main
 from eigenloop.training import load_run
 
 SHORT = ["--hidden-size", "8", "--set", "valid_size=8", "--set", "test_size=30", "--set", "eval_every=3"]
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-
-def call(*arguments: str) -> int:
-    """Run a command and return its status."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    return code if isinstance(code, int) else 0
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def table(path: Path, cases: int = 60) -> Path:

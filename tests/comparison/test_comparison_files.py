@@ -9,11 +9,11 @@ from pathlib import Path
 
 import made_up
 import pytest
+from commands import call
 from html_reader import read
 from made_up import EVIL, record
 
 from eigenloop import experiments
-from eigenloop.cli import main
 from eigenloop.comparison import Sheet, compare, page, paper_page, summary, write
 from eigenloop.comparison.pairs import numbers
 from eigenloop.comparison.papers import PAPERS
@@ -195,12 +195,6 @@ def test_two_builds_are_the_same(tmp_path: Path) -> None:
     assert (first.rows, first.filled) == (9, 8)
     assert first.page == tmp_path / "a" / "docs" / "results.html"
     assert [path.name for path in (tmp_path / "a").iterdir() if path.name.startswith(".")] == []
-
-
-def call(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    return ended.value.code if isinstance(ended.value.code, int) else 0
 
 
 def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import call
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from training.own_data import adding, config_of, copying, separable, wave
 
 import eigenloop as el
-from eigenloop.cli import main
 from eigenloop.deploy.c.compiled import compiler
 from eigenloop.deploy.c.playing import play
 from eigenloop.deploy.c.qemu import missing_tools
@@ -43,14 +43,6 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     model = {"hidden_size": 12, "bits": 4, "state_bits": 8}
     train(config_of(separable(folder / "watch.npz"), model=model, steps=150), folder / "watch")
     return folder / "watch"
-
-
-def call(*arguments: str) -> int:
-    """Run a command and return its status."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    return code if isinstance(code, int) else 0
 
 
 @needs_make

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import call
 from training.own_data import separable, wave
 
 from eigenloop import trials
-from eigenloop.cli import main
 from eigenloop.errors import ConfigError
 from eigenloop.runs import read_summary
 from eigenloop.runs.reading import SUMMARY
@@ -25,19 +25,7 @@ from eigenloop.training.summary import count_parameters
 
 QUICK = ["--hidden-size", "4", "--steps", "12", "--set", "eval_every=6"]
 
-
-@pytest.fixture(autouse=True)
-def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-
-def call(*arguments: str) -> int:
-    """Run a command and return its status."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    return code if isinstance(code, int) else 0
+pytestmark = pytest.mark.usefixtures("elsewhere")
 
 
 def settings(data: Path, **task: Any) -> dict[str, dict[str, Any]]:

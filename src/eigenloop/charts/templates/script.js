@@ -90,19 +90,26 @@
       if (near) show(near);
       else hide();
     }
+    listen(chart, figure, follow, hide, (direction) => {
+      const left = seen();
+      const next = left.indexOf(points[at]) + direction;
+      if (left.length) show(left[Math.min(Math.max(next, 0), left.length - 1)]);
+    });
+  }
+
+  /* Reads a chart by pointer and by keys: `follow` takes a pointer's event, `move` a step to the left or right. */
+  function listen(chart, figure, follow, hide, move) {
     chart.addEventListener("pointermove", follow);
     chart.addEventListener("pointerdown", follow);
     chart.addEventListener("pointerleave", hide);
     chart.addEventListener("blur", hide);
     chart.setAttribute("tabindex", "0");
     chart.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+      const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
       if (event.key === "Escape") hide();
-      if (!step) return;
+      if (!direction) return;
       event.preventDefault();
-      const left = seen();
-      const next = left.indexOf(points[at]) + step;
-      if (left.length) show(left[Math.min(Math.max(next, 0), left.length - 1)]);
+      move(direction);
     });
     figure.addEventListener("change", hide);
   }
@@ -169,19 +176,7 @@
       if (part < -0.02 || part > 1.02) hide();
       else show(part);
     };
-    chart.addEventListener("pointermove", follow);
-    chart.addEventListener("pointerdown", follow);
-    chart.addEventListener("pointerleave", hide);
-    chart.addEventListener("blur", hide);
-    chart.setAttribute("tabindex", "0");
-    chart.addEventListener("keydown", (event) => {
-      const step = { ArrowLeft: -0.02, ArrowRight: 0.02 }[event.key];
-      if (event.key === "Escape") hide();
-      if (!step) return;
-      event.preventDefault();
-      show(Math.min(Math.max(at + step, 0), 1));
-    });
-    figure.addEventListener("change", hide);
+    listen(chart, figure, follow, hide, (direction) => show(Math.min(Math.max(at + 0.02 * direction, 0), 1)));
   }
 
   document.addEventListener("DOMContentLoaded", () => document.querySelectorAll(".figure").forEach(readable));
