@@ -18,35 +18,34 @@ if TYPE_CHECKING:
 
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a run whose network was trained with --bits.")],
-    to: Annotated[str, typer.Option(help="What it becomes: c.")] = "c",
+    to: Annotated[str, typer.Option(help="Target language: c.")] = "c",
     out: Annotated[Path, typer.Option(help="A new folder, or one with an earlier export of this name.")] = Path(
         "firmware"
     ),
     name: Annotated[
-        str | None, typer.Option(help="A C identifier: files and symbols begin with it; that of the run if left out.")
+        str | None, typer.Option(help="Prefix of files and symbols, a C identifier. Default: the name of the run.")
     ] = None,
     state_bits: Annotated[
-        int | None, typer.Option(min=6, max=16, help="Width of the state; as trained, or 12 if left out.")
+        int | None, typer.Option(min=6, max=16, help="Bits of the state. Default: as trained, or 12.")
     ] = None,
     counts: Annotated[
         str | None,
         typer.Option(
-            help="Counts of the sensor that one unit of the data is: a number, or one for each channel with commas. "
-            "Left out, 1 where the data are whole numbers, else a power of ten."
+            help="Sensor counts per unit of the data: a number, or one per channel, separated by commas. Default: 1 "
+            "for data in whole numbers, else a power of ten."
         ),
     ] = None,
     measure: Annotated[
-        str | None, typer.Option(help="Cores to measure in QEMU, with commas: cortex-m0, -m3, -m4, -m7.")
+        str | None, typer.Option(help="Cores to measure in QEMU, separated by commas: cortex-m0, -m3, -m4, -m7.")
     ] = None,
     checkpoint: Annotated[str, typer.Option(help="best, last or a step.")] = "best",
-    data: Annotated[Path | None, typer.Option(help="File of own sequences, if it has moved.")] = None,
+    data: Annotated[Path | None, typer.Option(help="File with your data, if it has moved.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write the network of a run as two files of C for a firmware, with test vectors, build files and a README.
 
-    The network computes in whole numbers: ranges of states are read from the training split, and its inputs are counts
-    of a sensor.
+    The network computes in integers only. Ranges of states come from the training split; inputs are sensor counts.
 
     Examples:
         eigenloop export runs/watch --to c --out firmware --name watch
