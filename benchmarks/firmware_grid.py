@@ -41,7 +41,7 @@ ACTIVATIONS = ("relu", "leaky_relu", "tanh", "identity", "modrelu")
 POOLS = ("every step", "last", "mean", "max")
 STATES = (8, 12, 16)
 WIDTHS = range(2, 17)
-SANITIZERS = ("-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover")
+SANITIZERS = ("-O0", "-fsanitize=address,undefined", "-fno-sanitize-recover")
 HOST = {f"{cc} {' '.join(f)}": (cc, f) for cc in ("gcc", "clang") for f in (("-O0",), ("-O3",), SANITIZERS)}
 STEPS = 8
 _RUN = """#define RUN(NAME, name) do { \\
@@ -61,7 +61,7 @@ _RUN = """#define RUN(NAME, name) do { \\
 
 def network(kind: str, activation: str, pool: str, state_bits: int, bits: int) -> IntegerNetwork:
     """Draw a network of the grid, biases and thresholds included."""
-    generator = torch.Generator().manual_seed(bits)
+    generator = torch.manual_seed(bits)  # torch's own generator, from which the read-out is drawn too
     layer = KINDS[kind](activation, bits, generator)
     with torch.no_grad():
         for name, parameter in layer.named_parameters():

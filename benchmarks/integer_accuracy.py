@@ -247,6 +247,7 @@ def _cell(own: dict[int, dict[str, Any]], base: dict[int, float]) -> str:
 
 def write(results: dict[str, dict[str, Any]], text: str, options: argparse.Namespace) -> None:
     """Write the tables where they are wanted."""
+    options.results.parent.mkdir(parents=True, exist_ok=True)
     for name, content in (("txt", text), ("json", json.dumps(results, indent=1) + "\n")):
         atomic.write_text(options.results.with_suffix(f".{name}"), content)
     if options.page is not None:

@@ -4,9 +4,10 @@
 
 Each network has as many units as fit: packed codes, biases, thresholds and the table of tanh, as
 `deploy.integer(...).report()` counts them with a state of 8 bits. It is trained as `eigenloop fit` does, from one seed,
-and made an integer network whose ranges are read off the training split. The three that are best on the validation
-split go on with five seeds, beside the best FastGRNN, and the one with the best mean there is chosen. The test split is
-measured for those and for a floating-point LSTM with 64 units, and decides nothing.
+and made an integer network whose ranges are read off the training split. The six that are best on the validation split
+go on with three seeds, the best three of those with five, beside the best FastGRNN, and the one with the best mean is
+chosen. The test split is measured for those and for a floating-point LSTM with 64 units, and decides nothing. What is
+read of a sequence (last state, mean or maximum) is chosen in the same way, for the LSTM too.
 
 The same command resumes where it was interrupted; with --finished it makes the table of what is done until then.
 """
@@ -44,10 +45,11 @@ MODELS: dict[str, dict[str, Any]] = {
 #: Shown with all seeds in any case: the best of these.
 YARDSTICKS = ("fastgrnn", "fastgrnn-piecewise")
 BITS = (4, 3, 2, 8)
-POOLS = ("last", "mean")
+POOLS = ("max", "mean", "last")
 STATE_BITS = (8, 12)
-SEEDS = range(5)
-FINALISTS = 3
+#: How many of the best on the validation split go on, and with how many seeds.
+ROUNDS = ((6, 3), (3, 5))
+SEEDS = ROUNDS[-1][1]
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,7 @@ def tried(trials: Trials, model: str, bits: int, pool: str, budget: int) -> list
 def searched(trials: Trials) -> dict[int, list[tuple[Candidate, Row]]]:
     """Try all models and widths within each budget; the best on the validation split come first.
 
-    What is better to read, the last state or the mean of all, each model decides with 4 bits within the first budget.
+    What is best to read (see POOLS) each model decides with 4 bits within the first budget.
     """
     first, *others = BUDGETS
     found: dict[int, list[tuple[Candidate, Row]]] = {budget: [] for budget in BUDGETS}
@@ -189,9 +191,9 @@ def mean(values: list[float]) -> dict[str, float | None]:
     return {"mean": statistics.mean(values), "deviation": statistics.stdev(values) if len(values) > 1 else None}
 
 
-def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None) -> Row | None:
-    """Return a candidate's row: accuracies over all seeds, and the most bytes that any of them takes."""
-    records = [record for seed in SEEDS if (record := trials.measured(candidate, seed)) is not None]
+def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None, seeds: int = SEEDS) -> Row | None:
+    """Return a candidate's row: accuracies over some seeds, and the most bytes that any of them takes."""
+    records = [record for seed in range(seeds) if (record := trials.measured(candidate, seed)) is not None]
     if not records:
         return None
     row: Row = dataclasses.asdict(candidate) | {"seeds": len(records), "state_bits": state_bits}
@@ -204,22 +206,36 @@ def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None) -> 
     return row | counts | {part: mean([one[part] for one in whole]) for part in ("valid", "test")}
 
 
-def finalists(trials: Trials, found: list[tuple[Candidate, Row]]) -> list[Row]:
-    """Return the rows of the best and of the yardstick, the best mean on the validation split first."""
-    best: dict[Candidate, Row] = {}  # each with the better width of the state
+def finalists(trials: Trials, found: list[tuple[Candidate, Row]], budget: int) -> list[Row]:
+    """Return the rows of the best and of the yardstick, the best mean on the validation split first.
+
+    A candidate whose biases have grown beyond the budget with another seed is left out.
+    """
+    best: dict[Candidate, int] = {}  # each with the better width of the state
     for candidate, one in found:
-        best.setdefault(candidate, one)
-    chosen = list(best)[:FINALISTS] + [one for one in list(best)[FINALISTS:] if one.model in YARDSTICKS][:1]
-    rows = [with_seeds(trials, candidate, best[candidate]["state_bits"]) for candidate in chosen]
-    return sorted((row for row in rows if row is not None), key=lambda row: -row["valid"]["mean"])
+        best.setdefault(candidate, one["state_bits"])
+    ranked = list(best)
+    for kept, seeds in ROUNDS:
+        chosen = ranked[:kept] + [one for one in ranked[kept:] if one.model in YARDSTICKS][:1]
+        rows = {one: with_seeds(trials, one, best[one], seeds) for one in chosen}
+        fitting = {one: row for one, row in rows.items() if row is not None and row["bytes"] <= budget}
+        ranked = sorted(fitting, key=lambda one: -fitting[one]["valid"]["mean"])
+    return [fitting[one] for one in ranked]
+
+
+def reference(trials: Trials) -> Row | None:
+    """Return the row of a floating-point LSTM that reads what is best on the validation split."""
+    tried_ways = [(one, with_seeds(trials, one, None, 1)) for one in (Candidate("lstm", None, p, 64) for p in POOLS)]
+    ways = [(one, row["valid"]["mean"]) for one, row in tried_ways if row is not None]
+    return with_seeds(trials, max(ways, key=lambda way: way[1])[0], None) if ways else None
 
 
 def text_of(result: Row) -> str:
     """Return the finalists and all that was tried as text."""
     lines = ["accuracy in percent, mean ± deviation over seeds; the best mean on the validation split comes first"]
     every = [result["reference"], *(row for rows in result["finalists"].values() for row in rows)]
-    if any(row is None or row["seeds"] < len(SEEDS) for row in every):
-        lines.append(f"not complete: not all models and widths are tried, and not all have {len(SEEDS)} seeds")
+    if any(row is None or row["seeds"] < SEEDS for row in every):
+        lines.append(f"not complete: not all models and widths are tried, and not all have {SEEDS} seeds")
     for budget, rows in ((None, [result["reference"]]), *result["finalists"].items()):
         lines.append("\nin floating point" if budget is None else f"\nwithin {int(budget):,} bytes")
         lines += [_line(row) for row in rows if row is not None]
@@ -264,8 +280,8 @@ def main() -> None:
     found = searched(trials)
     result: Row = {
         "data": trials.data.name,
-        "reference": with_seeds(trials, Candidate("lstm", None, "last", 64), None),
-        "finalists": {str(budget): finalists(trials, ones) for budget, ones in found.items()},
+        "reference": reference(trials),
+        "finalists": {str(budget): finalists(trials, ones, budget) for budget, ones in found.items()},
         "searched": {str(budget): [dataclasses.asdict(c) | one for c, one in ones] for budget, ones in found.items()},
     }
     write_text(options.out / "tiny.json", json.dumps(result, indent=1) + "\n")
