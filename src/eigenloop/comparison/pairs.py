@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from eigenloop.comparison.table import Line, Sheet
 
-#: How far from the published number ours may be, as a factor, before it is said to be off.
+#: How far from the published number ours may be, as a factor, before it is listed as not reproduced.
 OFF = 2.0
 
 
@@ -54,7 +54,5 @@ def pairs(sheets: Sequence[Sheet]) -> list[Pair]:
 
 
 def far_off(sheets: Sequence[Sheet]) -> list[Line]:
-    """List the rows at the paper's length that are worse than published by more than a factor of `OFF`."""
-    return [
-        line for line in numbers(sheets) if line.standing == "worse" and line.ratio and not 1 / OFF <= line.ratio <= OFF
-    ]
+    """List the rows at the paper's length that are worse or better than published by more than a factor of `OFF`."""
+    return [line for line in numbers(sheets) if line.ratio is not None and not 1 / OFF <= line.ratio <= OFF]
