@@ -29,7 +29,7 @@ def write_c(
     classes: Sequence[str] = (),
     about: About | None = None,
 ) -> Path:
-    """Write a network as C99 that needs no library: two files for a firmware, and a test of them.
+    """Write a network as C99 that needs no library: two files for firmware, and a test of them.
 
     Args:
         network: made by `eigenloop.deploy.integer`.
