@@ -130,7 +130,7 @@ def modrelu(total: Whole, threshold: Whole, shift: int) -> Whole:
 
 
 def tanh(v: Whole, entries: Whole, range_bits: int) -> Whole:
-    """Return 2^15 tanh(v / 2^16), by linear interpolation in a table (`eigenloop.deploy.table`).
+    """Return 2^15 times the tanh of v / 2^16, by linear interpolation in a table (`eigenloop.deploy.table`).
 
     With a = min(|v|, R 2^16 - 1), R = 2^range_bits, 2^p + 1 entries and s = 16 + range_bits - p:
     i = a >> s, f = a - i 2^s, and the value is sign(v) floor((t_i (2^s - f) + t_{i+1} f) / 2^s + 1/2).
@@ -143,7 +143,7 @@ def tanh(v: Whole, entries: Whole, range_bits: int) -> Whole:
 
 
 def sigmoid(v: Whole, entries: Whole, range_bits: int, bits: int) -> Whole:
-    """Return a gate, 2^(bits - 1) sigmoid(2 v / 2^16), from 0 to 2^(bits - 1) inclusive.
+    """Return a gate, 2^(bits - 1) times the sigmoid of 2 v / 2^16, from 0 to 2^(bits - 1) inclusive.
 
     sigmoid(z) = (1 + tanh(z / 2)) / 2, so v is half of the pre-activation and the table is that of tanh:
     floor((tanh + 2^15) / 2^(17 - bits) + 1/2).

@@ -76,7 +76,7 @@ class Sum:
     def bounds(self) -> tuple[int, int]:
         """The smallest and the largest possible value over all rows, 0 included."""
         low, high = self.row_bounds
-        # Partial sums start at 0, before the bias is added.
+        # 0 is always included, even if every bias is far from it.
         return min(int(low.min()), 0), max(int(high.max()), 0)
 
     @property

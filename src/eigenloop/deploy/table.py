@@ -5,7 +5,7 @@ Between entries it is linear. With d = R / 2^p the distance of the entries i = 0
 
     t_i = floor(2^15 (y + d^2 / 8 y (1 - y^2)) + 1/2), at most 2^15, as uint16.
 
-Note [Entries are lifted]
+Note [Entries are raised]
     A chord of a concave function lies below it, by at most m d^2 / 8 if the second derivative is at most m in
     magnitude. Each entry is raised by half of that at its place, d^2 / 16 * 2 y (1 - y^2), so that the error has both
     signs. Between two entries where the second derivative is from m' to m in magnitude, the error is then between
@@ -40,7 +40,7 @@ class Table:
     """tanh on [0, R] in 2^p + 1 entries.
 
     Attributes:
-        entries: 2^15 tanh, raised as in Note [Entries are lifted]; from 0 to 2^15.
+        entries: 2^15 tanh, raised as in Note [Entries are raised]; from 0 to 2^15.
         range_bits: log2 R.
     """
 
@@ -75,7 +75,7 @@ def table_for(bits: int) -> Table:
 
 
 def _chord(distance: float) -> float:
-    """Return a bound of the error between entries; see Note [Entries are lifted]."""
+    """Return a bound of the error between entries; see Note [Entries are raised]."""
     return distance**2 / 16 * (_CURVATURE + 2 * distance)
 
 
