@@ -17,7 +17,7 @@ from eigenloop.experiments import Record
 from eigenloop.report import names
 from eigenloop.runs.effects import Effect, settings_with
 
-#: The most curves in one picture: as many as there are colours.
+#: The most curves in one picture, so that each has its own colour.
 CURVES = 7
 #: The most points of a median curve, and of each seed's curve.
 POINTS, SEED_POINTS = 100, 50
