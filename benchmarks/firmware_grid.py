@@ -2,10 +2,11 @@
 
     make firmware-grid
 
-RNN, GRU (reset before and after) and LSTM, each with five activations, four read-outs, states of 8, 12 and 16 bits and
-weights of 2 to 16 bits; gcc and clang at -O0, -O3 and with sanitizers; Cortex-M0, M3, M4 and M7. The 15 widths of
-weights make one program. The log has a line for each program and target; what it has already is not run again, so that
-the grid can be stopped and started at any time. Remove the log after a change of the C.
+RNN, GRU (reset before and after) and LSTM, each with five activations (an LSTM has no leaky ReLU), four read-outs,
+states of 8, 12 and 16 bits and weights of 2 to 16 bits; gcc and clang at -O0, -O3 and with sanitizers; Cortex-M0, M3,
+M4 and M7. The 15 widths of weights make one program. The log has a line for each program and target; what it has
+already is not run again, so that the grid can be stopped and started at any time. Remove the log after a change of the
+C.
 """
 
 from __future__ import annotations
@@ -57,6 +58,16 @@ _RUN = """#define RUN(NAME, name) do { \\
     } \\
 } while (0)
 """
+
+
+def programs() -> list[tuple[str, str, str, int]]:
+    """List kind, activation, read-out and bits of the state of each program, shuffled.
+
+    So a log that is not complete yet has something of everything.
+    """
+    every = [p for p in itertools.product(KINDS, ACTIVATIONS, POOLS, STATES) if p[:2] != ("LSTM", "leaky_relu")]
+    random.Random(0).shuffle(every)
+    return every
 
 
 def network(kind: str, activation: str, pool: str, state_bits: int, bits: int) -> IntegerNetwork:
@@ -123,10 +134,9 @@ def main() -> None:
     if options.log.exists():
         lines = options.log.read_text().splitlines()
         done = {line.split(": ")[0] for line in lines if line.endswith(", 0 sums differ")}
-    programs = list(itertools.product(KINDS, ACTIVATIONS, POOLS, STATES))
-    random.Random(0).shuffle(programs)  # a log that is not complete yet has something of everything
+    every = programs()
     failed = 0
-    for kind, activation, pool, state_bits in programs:
+    for kind, activation, pool, state_bits in every:
         head = f"{kind}, {activation}, {pool}, state of {state_bits} bits"
         left = [target for target in (*targets, *cores) if f"{head} | {target}" not in done]
         if not left:
@@ -141,7 +151,7 @@ def main() -> None:
                 print(line, flush=True)
                 with options.log.open("a") as log:
                     log.write(line + "\n")
-    print(f"{len(programs) * len(targets + cores)} programs in all, {failed} of those that ran now differ")
+    print(f"{len(every) * len(targets + cores)} programs in all, {failed} of those that ran now differ")
     sys.exit(failed > 0)
 
 

@@ -120,6 +120,12 @@ def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
         (seeds(2.0, 2.1, 2.2), seeds(1.0, 1.1, 1.2), "no", ""),
         (seeds(1.0, 1.1, 1.2), seeds(2.0), "supported: one seed", ""),
         ([record(1.0)], [record(2.0)], "supported: shorter, one seed", ""),
+        # One seed has no spread: the rows have to differ by more than a factor of 1.5.
+        (seeds(1.0), seeds(1.51), "supported: one seed", ""),
+        (seeds(1.0), seeds(1.49), "undecided", "one seed, and a difference below a factor of 1.5"),
+        (seeds(1.49), seeds(1.0), "undecided", "one seed, and a difference below a factor of 1.5"),
+        (seeds(1.0, 1.01, 1.02), seeds(1.3), "undecided", "one seed, and a difference below a factor of 1.5"),
+        (seeds(1.0, 1.01), seeds(1.3, 1.31), "supported: 2 seeds", ""),
         # 1 and 2 apart; each has a spread of 1, and both together sqrt(2).
         (seeds(1.0, 2.0, 3.0), seeds(2.0, 3.0, 4.0), "undecided", "not larger than the spread over seeds"),
         (seeds(1.0, 2.0, 3.0), seeds(3.0, 4.0, 5.0), "yes", ""),
@@ -135,7 +141,7 @@ def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
         ([record(1.0, **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
         ([record(1.0)], [record(2.0, budget="full")], "undecided", "the two rows have no budget in common"),
         # At the largest budget at which both came to their end:
-        ([record(1.0), record(0.5, budget="full")], [record(0.7)], "contradicted: shorter, one seed", ""),
+        ([record(1.0), record(0.5, budget="full")], [record(0.6)], "contradicted: shorter, one seed", ""),
         (
             [record(1.0), record(0.5, budget="full", **UNFINISHED)],
             [record(2.0), record(0.1, budget="full")],

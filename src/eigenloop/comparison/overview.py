@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eigenloop.comparison import costs, verdicts, wording
 from eigenloop.comparison.pairs import OFF, far_off, numbers
@@ -17,12 +17,13 @@ ABOUT = (
     "paper has every row, what it was run with, and one command for each table."
 )
 NUMBERS = (
-    "Ours with ± is a mean over several seeds, without it one seed. The ratio is ours over published; ° marks a run "
-    "that is shorter than the paper's, which has no ratio."
+    "Ours with ± is the mean and the standard deviation over several seeds, without it one seed. The ratio is ours "
+    "over published; ° marks a run that is shorter than the paper's, which has no ratio."
 )
 TIMES = (
     "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "
-    "timed (`benchmarks/hours.py`). Evaluations come on top."
+    "timed on a machine that did nothing else (`benchmarks/hours.py`), without evaluations. The times of runs in the "
+    "tables above are of machines that were often busy, and longer."
 )
 
 
@@ -43,7 +44,8 @@ class Chapter:
         ours = numbers(self.sheets)
         claims = verdicts.tally(self.scores)
         whole = sum(line.comparable for line in ours)
-        return (f"{len(ours)} of {printed}", str(whole), *(str(count) for count in claims.values()))
+        share = f"{len(ours)} of {printed}" if printed else "none printed"
+        return (share, str(whole) if printed else wording.MISSING, *(str(count) for count in claims.values()))
 
 
 #: The headings of `Chapter.counts`.
@@ -74,7 +76,7 @@ class Failure:
 
 
 def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
-    """List the claims that fail, and the numbers that are far worse than published; those with a cause first."""
+    """List the claims that fail, and the numbers that are far from the published ones; those with a cause first."""
     listed = []
     for score in judged:
         if score.failing:
@@ -82,13 +84,24 @@ def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
             others = _causes(finding.other for finding in score.failing if finding.other is not None)
             listed.append(Failure(score.experiment, verdicts.failures(score), " ".join(others or own)))
     for sheet in sheets:
-        if worse := far_off([sheet]):
-            rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in worse)
-            known = {failure.cause for failure in listed}
-            causes = [cause for cause in _causes(worse) if cause not in known]
-            what = f"Worse than published by more than a factor of {OFF:g}: {rows}"
-            listed.append(Failure(sheet.experiment, what, " ".join(causes)))
-    return sorted(listed, key=lambda failure: not failure.cause)
+        groups: dict[tuple[str, str], list[Line]] = {}
+        for line in far_off([sheet]):
+            groups.setdefault((str(line.standing), line.row.cause or ""), []).append(line)
+        for (standing, cause), lines in groups.items():
+            rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in lines)
+            what = f"{standing.capitalize()} than published by more than a factor of {OFF:g}: {rows}"
+            listed.append(Failure(sheet.experiment, what, cause))
+    return sorted(_merged(listed), key=lambda failure: not failure.cause)
+
+
+def _merged(failures: Iterable[Failure]) -> list[Failure]:
+    """Return the failures, those of the same table and cause merged into one."""
+    groups: dict[tuple[str, str], Failure] = {}
+    for failure in failures:
+        key = failure.experiment.name, failure.cause
+        before = groups.get(key)
+        groups[key] = failure if before is None else replace(before, what=f"{before.what}. {failure.what}")
+    return list(groups.values())
 
 
 def _causes(lines: Iterable[Line]) -> list[str]:

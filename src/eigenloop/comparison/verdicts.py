@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eigenloop.comparison import costs, wording
-from eigenloop.comparison.claims import Finding, Side
+from eigenloop.comparison.claims import FACTOR, Finding, Side
 from eigenloop.comparison.scorecard import Score
 from eigenloop.report import names
 from eigenloop.text.numbers import digits_of, number, printed
@@ -14,8 +14,9 @@ from eigenloop.text.numbers import digits_of, number, printed
 RULES = (
     'A plain "yes" or "no" means that the runs have the paper\'s task, length and settings, and at least three seeds; '
     'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it: the difference '
-    'is within the spread over seeds, the task is smaller than the paper\'s, or a run is unfinished. "So far" means '
-    "that some of the comparisons that the claim stands for are still open; the table above counts it as open. Of "
+    f"is within the spread over seeds (with one seed: below a factor of {FACTOR:g}), the task is smaller than the "
+    'paper\'s, or a run is unfinished. "So far" means that some of the comparisons that the claim stands for are still '
+    'open; the table above counts it as open. "Computed" are results that need no training, such as theorems. Of '
     "several comparisons the one that fails most clearly is shown, or else the one that holds most narrowly. Where the "
     'paper has words and no number, "our criterion" is the number that we judge them by.'
 )

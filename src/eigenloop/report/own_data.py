@@ -95,14 +95,14 @@ def own_data(run: Run, name: str) -> OwnData | None:
 def _measured(measures: dict[str, Any]) -> str:
     if "accuracy" in measures:
         return (
-            f"Accuracy {measures['accuracy']:.4f}, balanced accuracy {measures['balanced_accuracy']:.4f}, F1 "
-            f"{measures['f1']:.4f}, of {measures['count']:,}; the most frequent class: "
-            f"{measures['guess']['accuracy']:.4f}."
+            f"accuracy {measures['accuracy']:.4f}, balanced accuracy {measures['balanced_accuracy']:.4f}, F1 "
+            f"{measures['f1']:.4f}, from {measures['count']:,} predictions; always the most frequent class: "
+            f"accuracy {measures['guess']['accuracy']:.4f}."
         )
     guess = "naive forecast: the last value" if "skill" in measures else "always the training mean"
     return (
-        f"RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, of {measures['count']:,}; {guess}: RMSE "
-        f"{measures['guess']['rmse']:.5g}."
+        f"RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, from {measures['count']:,} predictions; {guess}: "
+        f"RMSE {measures['guess']['rmse']:.5g}."
     )
 
 

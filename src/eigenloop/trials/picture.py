@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -25,14 +26,15 @@ def draw(table: Table, file: Path) -> None:
     models = list(dict.fromkeys(combination.model for combination in table.plan.combinations))
     with styled():
         figure, (axes,) = panels(1, width=6.4, height=4.0)
-        for row in table.rows:
-            if row.score.values:
-                _mark(axes, row, models.index(row.combination.model))
+        rows = [row for row in table.rows if row.score.values]
+        for row in rows:
+            _mark(axes, row, _colour(models, row), _SHAPES[models.index(row.combination.model) % len(_SHAPES)])
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _written(value)))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(0.12)  # room for the words beside the marks
+        _label(axes, rows, [_colour(models, row) for row in rows])
         axes.set_xlabel("bytes on a device")
         better = "higher is better" if table.higher_is_better else "lower is better"
         axes.set_ylabel(f"{table.measure} ({table.decided_by}), {better}")
@@ -44,28 +46,41 @@ def draw(table: Table, file: Path) -> None:
     atomic.write_bytes(file, content.getvalue())
 
 
-def _mark(axes: Axes, row: Row, number: int) -> None:
-    colour, bits = COLOURS[number % len(COLOURS)], row.combination.bits
-    x, y = row.combination.bytes, row.score.mean
+def _colour(models: Sequence[str], row: Row) -> str:
+    return COLOURS[models.index(row.combination.model) % len(COLOURS)]
+
+
+def _mark(axes: Axes, row: Row, colour: str, shape: str) -> None:
     axes.errorbar(
-        [x],
-        [y],
+        [row.combination.bytes],
+        [row.score.mean],
         yerr=None if row.score.deviation is None else [row.score.deviation],
-        fmt=_SHAPES[number % len(_SHAPES)],
+        fmt=shape,
         color=colour,
-        markerfacecolor=colour if bits is None else "white",
+        markerfacecolor=colour if row.combination.bits is None else "white",
         markersize=6,
         capsize=3,
     )
-    axes.annotate(
-        "float" if bits is None else f"{bits} bits",
-        (x, y),
-        xytext=(7, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=7.5,
-        color=colour,
-    )
+
+
+def _label(axes: Axes, rows: Sequence[Row], colours: Sequence[str]) -> None:
+    """Write the bits to the right of each mark, or to the left where that would cover another label."""
+    points = axes.transData.transform([(row.combination.bytes, row.score.mean) for row in rows]) if rows else ()
+    taken: list[tuple[float, float]] = []
+    dot = axes.figure.dpi / 72  # points are measured in dots
+    for row, colour, (x, y) in zip(rows, colours, points, strict=True):
+        left = any(abs(x - other) < 40 * dot and abs(y - height) < 10 * dot for other, height in taken)
+        taken.append((x, y))
+        axes.annotate(
+            "float" if row.combination.bits is None else f"{row.combination.bits} bits",
+            (row.combination.bytes, row.score.mean),
+            xytext=(-7 if left else 7, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=7.5,
+            color=colour,
+        )
 
 
 def _written(value: float) -> str:
