@@ -1,4 +1,4 @@
-"""A training on the screen: a progress bar on a terminal, plain lines in a pipe, JSON for machines."""
+"""Display a training: a progress bar on a terminal, plain lines in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eigenloop.training.reporter import Beginning, Reporter
 
 
 class Display(Reporter, Protocol):
-    """A reporter that leaves the screen in order, however the training ends."""
+    """A reporter that restores the terminal, however the training ends."""
 
     def close(self) -> None:
         """Stop drawing."""
 
 
 def display_for(as_json: bool) -> Display:
-    """Return the display that suits where the output goes."""
+    """Return the display for JSON, for a terminal or for a pipe."""
     if as_json:
         return JSONLines()
     console = Console(highlight=False)
@@ -32,14 +32,14 @@ def display_for(as_json: bool) -> Display:
 
 
 class JSONLines:
-    """Every line of metrics, and the summary, as JSON."""
+    """Prints every record of metrics, and the summary, as JSON."""
 
     def begin(self, beginning: Beginning) -> None:
         """Print what starts."""
         self._print({"kind": "begin", **beginning.__dict__})
 
     def step(self, step: int, loss: float) -> None:
-        """Print nothing: a line of metrics comes now and then."""
+        """Print nothing; `metrics` prints records at intervals."""
 
     def metrics(self, record: Mapping[str, Any]) -> None:
         """Print the line."""
@@ -62,7 +62,7 @@ class JSONLines:
 
 
 class Lines:
-    """A plain line for every line of metrics, but at most one a second."""
+    """Prints a plain line for records of metrics, at most one per second for training."""
 
     def __init__(self) -> None:
         self._state = _Seen()
@@ -79,7 +79,7 @@ class Lines:
         self._state.step(step, loss)
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Print how far the training is."""
+        """Print the progress of the training."""
         self._state.metrics(record)
         now = time.monotonic()
         if record["kind"] != "train" or now - self._printed >= 1:
@@ -146,7 +146,7 @@ class Bar:
 
 
 class _Seen:
-    """What was heard of a training so far, as a line."""
+    """The state of a training as reported up to now, and its line of text."""
 
     def __init__(self) -> None:
         self.folder, self.steps, self.baseline, self.metric = "", 0, {"loss": float("nan")}, "loss"
@@ -168,7 +168,7 @@ class _Seen:
 
     def step(self, step: int, loss: float) -> None:
         self._step = step
-        # An average over the last steps: single batches jump.
+        # A moving average, as the loss of single batches is noisy.
         self.loss = loss if self.loss is None else 0.9 * self.loss + 0.1 * loss
         now = time.monotonic()
         if now - self._marks[-1][0] >= 1:
@@ -181,12 +181,12 @@ class _Seen:
             self.evaluated = f"{record['kind']} {self.metric} {brief(record[self.metric])}"
 
     def rate(self) -> float:
-        """Steps a second, of late."""
+        """Return the recent steps per second."""
         (then, before), now = self._marks[0], time.monotonic()
         return (self._step - before) / max(now - then, 1e-9)
 
     def left(self) -> float | None:
-        """Seconds until the last step, or until the time is over."""
+        """Return the seconds until the last step or until the time limit, whichever is less; None if unknown."""
         rate = self.rate()
         remaining = [(self.steps - self._step) / rate] if rate > 0 else []
         if self.max_seconds is not None:

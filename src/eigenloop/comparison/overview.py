@@ -1,4 +1,4 @@
-"""What the summary says, as text and as a page: counts, failures with their causes, and what is still to be run."""
+"""The contents of the summary, for Markdown and HTML: counts, failures with their causes, and what is still to run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TIMES = (
 
 @dataclass(frozen=True)
 class Chapter:
-    """A paper, and what there is of it."""
+    """A paper with the tables and claims that we have of it."""
 
     paper: Paper
     sheets: tuple[Sheet, ...]
@@ -37,7 +37,7 @@ class Chapter:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """Our numbers of the published ones, those at the paper's length, and the claims by their verdict."""
+        """How many published numbers we have, how many at the paper's length, and the claims by verdict."""
         printed = sum(
             line.published is not None for sheet in self.sheets if not sheet.experiment.analysis for line in sheet.lines
         )
@@ -48,12 +48,12 @@ class Chapter:
         return (share, str(whole) if printed else wording.MISSING, *(str(count) for count in claims.values()))
 
 
-#: What `Chapter.counts` counts.
+#: The headings of `Chapter.counts`.
 COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run", "computed, hold")
 
 
 def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
-    """Gather tables and claims by paper."""
+    """Group tables and claims by paper."""
     return [
         Chapter(paper, own, tuple(score for score in judged if score.experiment.paper == paper.name))
         for paper in with_others(sheet.experiment.paper for sheet in sheets)
@@ -62,13 +62,13 @@ def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
 
 
 def where(experiment: Experiment) -> str:
-    """Name a table; an item may list figures that show the same after a semicolon."""
+    """Return the paper and the table's name; what follows a semicolon (figures that show the same) is left out."""
     return f"{experiment.paper}, {experiment.item.partition(';')[0]}"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that did not come out as published; `cause` is empty where nobody has looked into it."""
+    """A claim or a number that did not reproduce; `cause` is empty if it has not been investigated."""
 
     experiment: Experiment
     what: str
@@ -95,7 +95,7 @@ def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
 
 
 def _merged(failures: Iterable[Failure]) -> list[Failure]:
-    """Write a table's failures with the same cause, or with none, as one."""
+    """Return the failures, those of the same table and cause merged into one."""
     groups: dict[tuple[str, str], Failure] = {}
     for failure in failures:
         key = failure.experiment.name, failure.cause
@@ -110,7 +110,7 @@ def _causes(lines: Iterable[Line]) -> list[str]:
 
 @dataclass(frozen=True)
 class Missing:
-    """What of a table was not run at all, or not at the paper's length."""
+    """The rows of a table that were not run at all, or not at the paper's length."""
 
     sheet: Sheet
     missing: tuple[Line, ...]
@@ -118,14 +118,14 @@ class Missing:
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """How many rows of each kind, and what they take."""
+        """The number of rows not run, of rows run shorter, and the time that they take."""
         trained = self.sheet.experiment.analysis is None
         hours = costs.written(costs.total((*self.missing, *self.shorter))) if trained else ""
         return (str(len(self.missing) or ""), str(len(self.shorter) or ""), hours)
 
 
 def missing(sheets: Sequence[Sheet]) -> list[Missing]:
-    """List the tables that are not complete."""
+    """List the tables with rows that were not run, or not at the paper's length."""
     every = [
         Missing(
             sheet,
@@ -142,7 +142,7 @@ def _trained(line: Line) -> bool:
 
 
 def computed(sheets: Sequence[Sheet]) -> list[tuple[Sheet, str]]:
-    """Say of each table with computed numbers how many agree."""
+    """Return, for each table of computed numbers, a sentence that says how many agree."""
     sentences = []
     for sheet in sheets:
         own = [line for line in sheet.run if line.published is not None]

@@ -1,4 +1,4 @@
-"""``RESULTS.md``: what a reader of the papers wants to know, on one page."""
+"""``RESULTS.md``: claims, numbers, failures and what was not run, on one page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenloop.experiments import Experiment
 
 
 def render(sheets: Sequence[Sheet]) -> str:
-    """Write the page."""
+    """Return the Markdown of the page."""
     judged = scores(findings(sheets))
     counted = [
         (f"[{escaped(chapter.paper.name)}]({page_of(chapter.paper.name)})", *chapter.counts)
@@ -45,7 +45,7 @@ def render(sheets: Sequence[Sheet]) -> str:
 
 
 def page_of(paper: str) -> str:
-    """Return the path of a paper's page, named as its experiments begin."""
+    """Return the path of a paper's page; its name is the prefix of the paper's experiments."""
     return f"docs/results/{paper.lower().replace('-', '')}.md"
 
 
@@ -54,7 +54,7 @@ def _link(experiment: Experiment) -> str:
 
 
 def _links(experiments: Iterable[Experiment]) -> list[str]:
-    """Link each table where it is first named; below it the cell is empty."""
+    """Return a link for the first of consecutive rows of a table, and an empty cell for the others."""
     links, before = [], ""
     for experiment in experiments:
         links.append(_link(experiment) if experiment.name != before else "")
@@ -101,7 +101,7 @@ def _cells(line: Line | None) -> tuple[str, str, str]:
 
 
 def _failures(failures: Sequence[overview.Failure]) -> list[str]:
-    """Write a line for each failure with a cause; what nobody has looked into is one line."""
+    """Return an item for each failure with a known cause, and one item for all others."""
     said = [(f"{_link(each.experiment)}. {escaped(each.what)}.", each.cause) for each in failures]
     items = [f"{what} {linked(cause, '')}" for what, cause in said if cause]
     rest = [what for what, cause in said if not cause]

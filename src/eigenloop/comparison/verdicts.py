@@ -1,4 +1,4 @@
-"""How the judgement of a claim is written."""
+"""Text of the verdict on a claim."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ RULES = (
 
 
 def subject(score: Score) -> str:
-    """Name the rows that a claim is about; the first of them where there are many."""
+    """Return the rows that a claim is about; the first and the number of others if there are more than two."""
     rows = score.rows
     return "; ".join(rows) if len(rows) <= 2 else f"{rows[0]} and {len(rows) - 1} more rows"
 
 
 def verdict(score: Score) -> str:
-    """Write whether a claim holds, in how many comparisons, and what differs: "in part (6 of 8), one seed"."""
+    """Return whether a claim holds, in how many comparisons, and its limits: "in part (6 of 8), one seed"."""
     if score.answer == "open":
         telling = score.telling
         return f"open: {', '.join(telling.limits) or telling.because}"
@@ -44,7 +44,7 @@ def verdict(score: Score) -> str:
 
 
 def ours(score: Score) -> str:
-    """Write what we have of the comparison that is shown."""
+    """Return our numbers for the comparison that is shown."""
     finding = score.telling
     if len(finding.sides) == 1 and len(score.rows) == 1 and finding.other is None:
         parts = [_compared(finding.sides[0], finding)]
@@ -54,7 +54,7 @@ def ours(score: Score) -> str:
 
 
 def bound(finding: Finding) -> str:
-    """Write the bound that a claim stands for."""
+    """Return the bound by which we judge a claim."""
     claim, line = finding.claim, finding.line
     word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
     assert value is not None
@@ -64,7 +64,7 @@ def bound(finding: Finding) -> str:
 
 
 def published(score: Score) -> str:
-    """Write the paper's numbers for the comparison that is shown; it may have a picture only."""
+    """Return the paper's numbers for the comparison that is shown; a dash if it has only a picture."""
     finding = score.telling
     lines = [finding.line] if finding.other is None else [finding.line, finding.other]
     numbers = [
@@ -74,7 +74,7 @@ def published(score: Score) -> str:
 
 
 def runs(score: Score) -> str:
-    """Say how long the runs are, how many seeds they have, and what they took."""
+    """Return the length of the runs, the number of seeds, and the time that they took."""
     outcomes = [side.outcome for side in score.telling.sides]
     if not outcomes or outcomes[0].status == "computed":
         return "computed"
@@ -86,7 +86,7 @@ def runs(score: Score) -> str:
 
 
 def failures(score: Score) -> str:
-    """Write which comparisons do not come out as the paper says."""
+    """Return the comparisons that contradict the paper."""
     parts: list[str] = []
     for finding in score.failing:
         row = finding.line.row.label
@@ -98,9 +98,9 @@ def failures(score: Score) -> str:
 
 
 def tally(own: Sequence[Score]) -> dict[str, int]:
-    """Count the claims by their answer; one that holds so far is open, one without runs is "not run".
+    """Count the claims by answer; "yes" with undecided comparisons counts as open, a claim without runs as "not run".
 
-    Claims about computed numbers that hold are counted apart, so that "yes" is about trained networks.
+    Claims about computed numbers that hold are counted separately, so that "yes" is about trained networks.
     """
     counts = dict.fromkeys(("yes", "in part", "no", "open", "not run", "computed"), 0)
     for score in own:
@@ -110,7 +110,7 @@ def tally(own: Sequence[Score]) -> dict[str, int]:
 
 
 def unlisted(own: Sequence[Score]) -> list[str]:
-    """Say which claims have no line of their own."""
+    """Return sentences that say how many claims are left out of the table, and why."""
     computed, untouched = sum(score.expected for score in own), sum(not score.touched for score in own)
     sentences = [f"Claims about computed numbers that hold have no line here ({computed})."] * bool(computed)
     return sentences + [f"Claims about rows that were not run have none either ({untouched})."] * bool(untouched)
@@ -122,7 +122,7 @@ def _compared_with(finding: Finding) -> str:
 
 
 def _compared(side: Side, finding: Finding) -> str:
-    """Write what is compared of a row: its number, or after how many steps it reached a level."""
+    """Return the compared quantity of a row as text: its number, or the steps after which it reached a level."""
     quantity = side.quantity
     if finding.claim.reaches is None or quantity is None:
         return wording.ours(side.line, side.outcome)
