@@ -207,7 +207,7 @@ def tables(results: dict[str, dict[str, Any]], every: list[Problem], seeds: int)
 
 HEADER = (
     f"| k | seeds | weights in k bits | {' | '.join(f'integer {state}' for state in STATES)} "
-    f"| integer {TRAINED}, trained so | bytes |",
+    f"| integer {TRAINED}, trained with {TRAINED} bits | bytes |",
     "|---" * (len(STATES) + 5) + "|",
 )
 
