@@ -34,7 +34,7 @@ class RecurrentLayer(TorchDict):
     #: The default `complex_readout` of a `Model` on this layer: ``"real"`` or ``"both"`` parts of a complex state.
     complex_readout: str = "real"
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- implemented by subclasses
 
     @property
     @abstractmethod

@@ -85,7 +85,7 @@ class Cells(RoundedState):
             for reverse in (False, True)[: self._directions]
         )
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- implemented by subclasses
 
     @abstractmethod
     def _input_weight(self, cell: str) -> Tensor | None:
@@ -200,7 +200,7 @@ class Cells(RoundedState):
     def flatten_parameters(self) -> None:
         """Do nothing; there are no flat weights here. For code written for torch.nn.RNN."""
 
-    # ---------------------------------------------------------------- weights, built or held
+    # ---------------------------------------------------------------- built and held weights
 
     def _built_weights(self) -> tuple[CellWeights, ...]:
         """Build the weights of all cells; inside `eigenloop.cached` they are held if no gradient is needed."""

@@ -1,4 +1,4 @@
-"""el.Stream: runs a network one time step at a time, with little overhead beside the arithmetic."""
+"""el.Stream: runs a network one time step at a time, with little overhead besides the arithmetic."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Matrix(nn.Module, ABC):
             raise ValueError(f"the size n of a matrix must be at least 1, got {n}")
         self.n = n
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- implemented by subclasses
 
     @abstractmethod
     def exact(self) -> Tensor:
@@ -85,7 +85,7 @@ class Matrix(nn.Module, ABC):
     def advance_(self) -> None:
         """Update buffers that depend on the parameters; called before W is built in a training forward pass."""
 
-    # ---------------------------------------------------------------- what every matrix does alike
+    # ---------------------------------------------------------------- common to all matrices
 
     @property
     def dtype(self) -> torch.dtype:

@@ -43,7 +43,7 @@ class Bjorck(OrthogonalMatrix):
         iterations: K.
         order: p.
         tolerance: instead of K iterations, iterate until every singular value s has |1 - s^2| below it; less accurate
-            for singular values of M below 1e-6 of the largest, which exceed double precision.
+            for singular values of M below 1e-6 of the largest, which double precision cannot resolve.
         init: ``"haar"``, ``"identity"``, ``"cayley"``, ``"henaff"``, or an orthogonal matrix.
         generator: for reproducible draws.
 

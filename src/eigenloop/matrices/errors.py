@@ -35,7 +35,7 @@ class OffSetError(RuntimeError):
 
 
 def next_even(n: int) -> str:
-    """Return the advice which even sizes to use in place of an odd one.
+    """Return the advice to use the adjacent even sizes instead of an odd n.
 
     >>> next_even(7), next_even(1)
     ('use 6 or 8', 'use 2')

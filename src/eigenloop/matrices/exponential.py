@@ -85,7 +85,7 @@ class Exponential(OrthogonalMatrix):
 
     def advance_(self) -> None:
         """Move the base if `rebase_every` optimizer steps have passed; see Note [Counting optimizer steps]."""
-        # Tensors from functional_call must not be changed, nor frozen parameters.
+        # Neither tensors passed by functional_call nor frozen parameters may be changed.
         ours = isinstance(self.skew, nn.Parameter) and self.skew.requires_grad
         if self.rebase_every is not None and ours:
             self._count_step_(self.rebase_every)

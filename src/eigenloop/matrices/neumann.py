@@ -107,11 +107,11 @@ class NeumannCayley(ScaledCayley):
     def _exact_inverse(self) -> Tensor:
         return _exact_inverse(self.skew, self.n)
 
-    # ---------------------------------------------------------------- the carried inverse
+    # ---------------------------------------------------------------- the updated inverse
 
     def advance_(self) -> None:
         """Update Z after an optimizer step; see Note [The step that was really taken]."""
-        # Tensors from functional_call are not optimizer steps.
+        # A tensor passed by functional_call is not the result of an optimizer step.
         if not isinstance(self.skew, nn.Parameter):
             return
         if not torch.compiler.is_compiling() and torch.equal(self.skew, self.inverse_skew):

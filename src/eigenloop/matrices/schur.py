@@ -17,7 +17,7 @@ from eigenloop.matrices.real_schur import block_schur
 
 
 class Schur(Matrix):
-    r"""W = P (Lambda + T) P^T: eigenvalues given by Lambda, and a trained non-normal part T.
+    r"""W = P (Lambda + T) P^T: Lambda gives the eigenvalues (see the note), T the non-normal part.
 
     P is orthogonal, T strictly lower triangular and Lambda block diagonal with the 2 x 2 blocks
     gamma_i [[cos theta_i, -sin theta_i], [sin theta_i, cos theta_i]].
