@@ -1,4 +1,4 @@
-"""The picture of a comparison: score against bytes, a mark for every combination."""
+"""The chart of a comparison: score against size in bytes, one marker for each combination."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.runs import atomic
 from eigenloop.trials.table import Row, Table
 
-#: A model has its own colour and shape, so that they are told apart without colours.
+#: Each model has its own marker shape as well as its own colour, so that models can be told apart without colour.
 _SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def draw(table: Table, file: Path) -> None:
-    """Write the picture, as the ending of the file says (.png, .svg, .pdf).
+    """Draw the chart and write it in the format of the file's extension (.png, .svg, .pdf).
 
-    Floating-point networks are filled, those in few bits are open with their bits beside them. Bars are standard
-    deviations over folds and seeds.
+    Floating-point networks have filled markers; quantized ones have open markers labelled with their bits. Error bars
+    are standard deviations over folds and seeds.
     """
     models = list(dict.fromkeys(combination.model for combination in table.plan.combinations))
     with styled():
@@ -32,7 +32,7 @@ def draw(table: Table, file: Path) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _written(value)))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.margins(0.12)  # room for the words beside the marks
+        axes.margins(0.12)  # room for the labels beside the markers
         axes.set_xlabel("bytes on a device")
         better = "higher is better" if table.higher_is_better else "lower is better"
         axes.set_ylabel(f"{table.measure} ({table.decided_by}), {better}")
@@ -69,5 +69,5 @@ def _mark(axes: Axes, row: Row, number: int) -> None:
 
 
 def _written(value: float) -> str:
-    """Return bytes as people say them."""
+    """Format a tick label, as in ``500`` or ``20 kB``."""
     return f"{value / 1000:g} kB" if value >= 1000 else f"{value:g}"
