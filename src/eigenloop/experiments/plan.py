@@ -22,7 +22,7 @@ _ADDED_LATER: tuple[tuple[str, str, object], ...] = ()
 
 
 #: Metrics of the trained recurrent matrix, not of the task: the mean gamma of nnRNN's Schur form, Henrici's departure
-#: from normality divided by the norm of W, and sigma_min / sigma_max of q(W).
+#: from normality divided by ||W||_F, and sigma_min / sigma_max of q(W).
 LEARNED = ("mean_gamma", "non_normality", "singular_ratio")
 
 
@@ -117,7 +117,7 @@ def _planned(experiment: Experiment, name: str, budget: BudgetName, seed: int) -
 
 
 def chosen(experiment: Experiment, only: Collection[str]) -> dict[str, Row]:
-    """Return the named rows by name, or all rows if none is named; an unknown name raises an error."""
+    """Return the rows named in `only`, or all rows if it is empty; raises ConfigError for an unknown name."""
     for name in only:
         if name not in experiment.rows:
             rows = ", ".join(experiment.rows)
@@ -147,7 +147,7 @@ def _seeds(experiment: Experiment, row: Row, budget: BudgetName) -> tuple[int, .
 
 
 def _settings(experiment: Experiment, row: Row, budget: BudgetName, seed: int) -> Settings:
-    """Merge settings, later ones first in rank: the experiment's, the row's, the budget's, the row's budget's, seed."""
+    """Merge the settings of the experiment, the row, the budget, the row's budget and the seed; later ones override."""
     own = row.budgets.get(budget, Budget()).settings
     shared = experiment.budgets.get(budget, Budget()).settings
     return merged(experiment.settings, row.settings, shared, own, {"training": {"seed": seed}})

@@ -70,7 +70,7 @@ def reproduce(
         runs: the planned runs.
         results: the folder of the records.
         work: the folder of the run folders.
-        watcher: is told about the progress.
+        watcher: receives the progress.
         jobs: number of trainings that run in parallel, each in its own process with one thread. With 0 they run in
             this process, one after another, which saves short trainings the time to start Python and torch.
         data_dir: the folder of the data; ignored by tasks that generate their data.

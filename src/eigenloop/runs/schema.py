@@ -66,7 +66,7 @@ class MetricLine(Content):
 
     @classmethod
     def of(cls, record: object) -> MetricLine:
-        """Validate a line in the flat form of the file, where measured values stand beside kind and step.
+        """Validate a line in the flat form of the file, in which measured values are on a level with kind and step.
 
         Raises:
             ValueError: it does not fit the schema.

@@ -28,7 +28,7 @@ def duration(seconds: float | None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Format a duration for the terminal as [hours:]minutes:seconds, whose width hardly changes from line to line.
+    """Format a duration for a terminal line that is updated in place: as h:mm:ss or m:ss, or as seconds.
 
     >>> clock(42), clock(754), clock(9000)
     ('42 s', '12:34', '2:30:00')

@@ -46,6 +46,7 @@ def predict(
 
     Raises:
         ConfigError: the run was not trained on your own data (task ``sequences``).
+        DataError: the file cannot be read or lacks a channel.
         RunError: the run or its checkpoint cannot be read.
     """
     net, config, _ = load_run(run, which, device=device)

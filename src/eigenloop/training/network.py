@@ -91,7 +91,7 @@ def build_layer(config: Config, input_size: int) -> RecurrentLayer:
 
 
 def _check_projected(net: Model, optimizer: str, model: str) -> None:
-    """Raise a ConfigError unless W is trained directly exactly if the optimizer is one that keeps it in its set."""
+    """Raise a ConfigError if W is trained directly and the optimizer does not keep it in its set, or vice versa."""
     projected = any(m.projected_parameters() for m in net.modules() if isinstance(m, Matrix))
     made, _ = OPTIMIZERS[optimizer]
     keeps = isinstance(made, type) and issubclass(made, ProjectedOptimizer)

@@ -38,7 +38,7 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
     Args:
         config: the configuration.
         out: the folder; default: ``runs/TASK-MODEL``, with a number if that exists.
-        reporter: is told about the progress; default: nothing is shown.
+        reporter: receives the progress; default: nothing is shown.
 
     Raises:
         ConfigError: the settings do not go together.
@@ -79,7 +79,7 @@ def resume(
         out: the run folder.
         changes: new values of settings, by section; only those that do not change what is computed, such as
             ``training.steps``, and after a divergence also learning rates and clipping.
-        reporter: is told about the progress; default: nothing is shown.
+        reporter: receives the progress; default: nothing is shown.
 
     Raises:
         ConfigError: a setting in `changes` cannot change.

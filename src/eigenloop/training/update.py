@@ -115,7 +115,7 @@ class Updater:
 
 
 def _in_parallel(net: Model) -> DistributedDataParallel:
-    """Wrap the network to average gradients over processes; buffers are computed alike in each, so are not sent."""
+    """Wrap the network to average gradients over processes; buffers are not sent, as all compute the same ones."""
     with warnings.catch_warnings():
         # torch 2.13 renamed the option, and earlier versions do not have the new name.
         warnings.simplefilter("ignore", FutureWarning)

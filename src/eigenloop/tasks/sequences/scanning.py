@@ -20,7 +20,17 @@ _LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Statistics of each channel, (channels,), and the place of the first missing value in words."""
+    """Statistics of each channel, (channels,).
+
+    Attributes:
+        count: number of values.
+        missing: number of missing values.
+        mean: mean.
+        deviation: standard deviation.
+        smallest: minimum.
+        largest: maximum.
+        first_missing: the place of the first missing value in words; None if there is none.
+    """
 
     count: NDArray[np.int64]
     missing: NDArray[np.int64]
