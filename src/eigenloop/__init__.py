@@ -1,12 +1,12 @@
 """eigenloop: recurrent networks whose spectrum you choose.
 
-Every model is one sentence: free parameters become a matrix W inside a set, a recurrence carries a state with
-it, a read-out looks at the state. A matrix knows nothing of time and a recurrence nothing of constraints, so
-any matrix goes with any recurrence.
+Every model has the same structure: a map turns free parameters into a recurrent matrix W inside a set, a recurrence
+updates the hidden state with W, and a read-out computes the outputs from the state. A matrix knows nothing of time and
+a recurrence nothing of constraints, so any matrix can be combined with any recurrence.
 
-Note [torch comes with the first name]
-    A name below is imported when it is first used, so that ``eigenloop --help`` does not wait for torch. A program that
-    only loads an exported graph imports `eigenloop.layers`, which makes the operators known.
+Note [torch is imported on first use]
+    The names below are imported when they are first used, so that ``eigenloop --help`` does not wait for torch. A
+    program that only loads an exported graph must import `eigenloop.layers`, which registers the operators.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 
-#: Where the names are that are not modules.
+#: The module that defines each public name that is not itself a module.
 _HOMES = dict.fromkeys(("GRU", "LSTM", "RNN", "FastGRNN", "Stream"), "layers")
 _HOMES |= {"cached": "matrices", "Model": "models", "build": "models"}
 

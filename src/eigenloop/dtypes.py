@@ -1,4 +1,4 @@
-"""The real, complex and double-precision counterparts of a dtype, as tables that torch.compile can follow."""
+"""The real, complex and double-precision counterparts of a dtype, as tables that torch.compile can trace."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _REAL = {torch.complex32: torch.float16, torch.complex64: torch.float32, torch.c
 
 
 def real(dtype: torch.dtype) -> torch.dtype:
-    """Return the dtype of the real part.
+    """Return the dtype of the real part of a tensor with this dtype.
 
     >>> real(torch.complex64), real(torch.bfloat16)
     (torch.float32, torch.bfloat16)
@@ -21,7 +21,7 @@ def real(dtype: torch.dtype) -> torch.dtype:
 
 
 def complex(dtype: torch.dtype) -> torch.dtype:
-    """Return the complex dtype whose parts have the given one.
+    """Return the complex dtype whose real and imaginary parts have the given dtype.
 
     >>> complex(torch.float64)
     torch.complex128
@@ -35,10 +35,13 @@ def double(dtype: torch.dtype) -> torch.dtype:
 
 
 def keeping_kind(convert: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """Make a conversion, as nn.Module's `_apply` gets it, leave complex tensors complex and real ones real.
+    """Wrap a conversion passed to nn.Module's `_apply` so that complex tensors stay complex and real ones real.
 
-    ``.double()`` would pass over complex tensors, ``.to(float64)`` would drop their imaginary part, and
-    ``.to(complex128)`` would make thresholds and angles complex.
+    Without it ``.double()`` would skip complex tensors, ``.to(float64)`` would drop their imaginary part, and
+    ``.to(complex128)`` would make real parameters such as thresholds and angles complex.
+
+    Raises:
+        TypeError: (when called) a complex tensor is to become bfloat16, which has no complex counterpart.
 
     >>> convert = keeping_kind(lambda t: t.to(torch.float64))
     >>> convert(torch.ones(2) * 1j).dtype, convert(torch.ones(2)).dtype

@@ -1,4 +1,4 @@
-"""Errors that a user can mend, each with a sentence that says how. Free of torch, so that every command knows them."""
+"""Errors that the user can fix; each message says how. Without torch, so that every command can import them fast."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 class EigenloopError(Exception):
-    """A problem and its fix.
+    """An error message that states the problem and how to fix it.
 
     Args:
         problem: what was given, and what is wrong with it.
-        fix: what to do, in words that suit a caller in Python.
-        flags: the same for the command line, where it has options for it.
+        fix: what to do, for a caller in Python.
+        flags: what to do on the command line, where it differs from `fix`.
 
     >>> error = EigenloopError("runs/a is there already", "choose another folder", flags="choose another --out")
     >>> print(error)
@@ -24,24 +24,24 @@ class EigenloopError(Exception):
 
     def __init__(self, problem: str, fix: str = "", *, flags: str = "") -> None:
         super().__init__(f"{problem}: {fix}" if fix else problem)
-        #: The sentence that the command line prints.
+        #: The message that the command line prints.
         self.on_command_line = f"{problem}: {flags}" if flags else str(self)
 
 
 class ConfigError(EigenloopError, ValueError):
-    """A setting has a name or a value that is not known."""
+    """A setting has an unknown name or an invalid value."""
 
 
 class RunError(EigenloopError, RuntimeError):
-    """A run folder cannot be used as it is, or could not be written."""
+    """A run folder cannot be used in its present state, or could not be written."""
 
 
 class DivergedError(EigenloopError, RuntimeError):
-    """The training reached NaN or inf."""
+    """The training diverged to NaN or inf."""
 
 
 class DataError(EigenloopError, ValueError):
-    """A data file is missing, damaged or not what it should be."""
+    """A data file is missing or damaged, or has unexpected contents."""
 
     def __init__(self, path: Path | str, wrong: str, fix: str = "", flags: str = "") -> None:
         self.path, self.wrong, self._told = Path(path), wrong, (fix, flags)
@@ -52,7 +52,9 @@ class DataError(EigenloopError, ValueError):
 
 
 def unknown_name(what: str, name: object, known: Iterable[str], known_are: str) -> ConfigError:
-    """Make the error for a misspelt name, with the nearest one; of ``section.key`` only the keys are compared.
+    """Return the error for an unknown name, with the closest known name as a suggestion.
+
+    Of names of the form ``section.key`` only the keys are compared.
 
     >>> print(unknown_name("model", "scornnn", ["scornn", "gru"], "The models are scornn, gru"))
     there is no model 'scornnn': did you mean 'scornn'? The models are scornn, gru

@@ -1,4 +1,4 @@
-"""Modules that were renamed: the former name forwards to the present one, and warns."""
+"""Modules that were renamed: the old name still works, with a warning."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 
 
 def forwarding(former: str, now: str) -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a module that moved.
+    """Return the ``__getattr__`` of a renamed module: it forwards from `former` to `now` with a FutureWarning.
 
-    A name that the module never had is an AttributeError without a warning: Python and its tools ask for many.
+    A name that the module never had raises AttributeError without a warning, because Python and its tools look up many
+    such names.
     """
 
     def attribute(name: str) -> Any:

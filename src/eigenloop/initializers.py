@@ -1,9 +1,9 @@
-"""Starting points for recurrent matrices: functions that return a matrix.
+"""Initial values for recurrent matrices: functions that return an n x n matrix.
 
-Two kinds. *Skew* starts are block-diagonal skew matrices A with blocks ``[[0, s], [-s, 0]]``; a Cayley or
-exponential map turns them into rotations. *Matrix* starts are the recurrent matrix W itself. For odd n the
-last row and column of a block start are left alone. Everything is drawn on the CPU in float64, so that a seed
-means the same everywhere.
+There are two kinds. *Skew* initialisers return a block-diagonal skew matrix A with blocks ``[[0, s], [-s, 0]]``, which
+a Cayley or exponential map turns into rotations; for odd n the last row and column are zero. *Matrix* initialisers
+return the recurrent matrix W itself. Everything is drawn on the CPU in float64, so that a seed gives the same numbers
+on every device.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _uniform(size: int | tuple[int, ...], low: float, high: float, generator: to
 
 @torch.no_grad()
 def fill_uniform_(tensor: Tensor, low: float, high: float, generator: torch.Generator | None = None) -> None:
-    """Fill a tensor of any device and dtype from U(low, high); real and imaginary part alike where it is complex."""
+    """Fill a tensor of any device and dtype from U(low, high); if it is complex, both its real and imaginary parts."""
     real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
     real.copy_(_uniform(tuple(real.shape), low, high, generator))
 
@@ -62,44 +62,44 @@ def _blocks(values: Tensor, n: int) -> Tensor:
 
 
 def cayley_skew(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Skew start of scoRNN: s = -tan(t / 2) with t ~ U(0, pi/2) (Helfrich et al. 2018, section 4.2).
+    """Draw scoRNN's skew A: s = -tan(t / 2) with t ~ U(0, pi/2) (Helfrich et al. 2018, section 4.2).
 
-    The Cayley map (I + A)^-1 (I - A) turns each block into a rotation by exactly t. The exponential map,
-    where expRNN and nnRNN use the same start, rotates by tan(t / 2) instead.
+    The Cayley map (I + A)^-1 (I - A) turns each block into a rotation by exactly t. expRNN and nnRNN use the same
+    A with the exponential map, which rotates by tan(t / 2) instead.
     """
     return _blocks(-torch.tan(_uniform(n // 2, 0.0, math.pi / 2, generator) / 2), n)
 
 
 def henaff_skew(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Skew start of expRNN: s ~ U(-pi, pi), so that exp(A) rotates by s (Henaff et al. 2016)."""
+    """Draw expRNN's skew A: s ~ U(-pi, pi), so that exp(A) rotates by s (Henaff et al. 2016)."""
     return _blocks(_uniform(n // 2, -math.pi, math.pi, generator), n)
 
 
 def unit_angles(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw n angles from U(0, 2 pi), the start of nnRNN's theta."""
+    """Draw n angles from U(0, 2 pi), the initial theta of nnRNN."""
     return _uniform(n, 0.0, 2 * math.pi, generator)
 
 
 def disc(n: int, generator: torch.Generator | None = None) -> Tensor:
     """Draw ENRNN's T: eigenvalues gamma exp(+-i t), gamma ~ U(-1, 1), t ~ U(0, pi/2) (Helfrich, Ye 2020, section 3).
 
-    Rotations by t, each scaled by its gamma; the paper calls this uniform on the unit disc. For odd n the last
-    eigenvalue is a gamma alone.
+    Each block is a rotation by t scaled by gamma; the paper calls this uniform on the unit disc. For odd n the last
+    eigenvalue is a single real gamma.
     """
     gamma = _uniform((n + 1) // 2, -1.0, 1.0, generator)
     return cayley(n, generator) * gamma.repeat_interleave(2)[:n]
 
 
 def cayley(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Rotate each pair of coordinates by t ~ U(0, pi/2): the Cayley map of `cayley_skew`."""
+    """Draw a matrix that rotates each pair of coordinates by t ~ U(0, pi/2): the Cayley map of `cayley_skew`."""
     skew, eye = cayley_skew(n, generator), torch.eye(n, dtype=torch.float64, device="cpu")
     return torch.linalg.solve(eye + skew, eye - skew)
 
 
 def henaff(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Rotate each pair of coordinates by s ~ U(-pi, pi): the exponential of `henaff_skew`."""
+    """Draw a matrix that rotates each pair of coordinates by s ~ U(-pi, pi): the exponential of `henaff_skew`."""
     skew = henaff_skew(n, generator)
-    angles = skew.sum(1)  # +-s, once a row, and 0 where n is odd
+    angles = skew.sum(1)  # each row has one entry, s or -s; for odd n the last row is 0
     return torch.diag(angles.cos()) + skew.sin()
 
 
@@ -112,16 +112,16 @@ def haar(n: int, generator: torch.Generator | None = None, *, complex: bool = Fa
 
 
 def rotation(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw an orthogonal matrix of determinant 1, the random start of nnRNN's baselines (Kerg et al. 2019, A.4)."""
+    """Draw an orthogonal matrix of determinant 1, the initial W of nnRNN's baselines (Kerg et al. 2019, A.4)."""
     q = haar(n, generator)
-    q[:, 0] *= torch.linalg.det(q).sign()  # the same law as drawing until the determinant is 1
+    q[:, 0] *= torch.linalg.det(q).sign()  # the same distribution as redrawing until the determinant is 1
     return q
 
 
 def urnn(n: int, generator: torch.Generator | None = None) -> Tensor:
     """Draw uRNN's W = D3 R2 F^-1 D2 P R1 F D1: phases, reflections, a permutation, the unitary Fourier transform.
 
-    Arjovsky et al. 2016, eq. 6; the start of the full-capacity uRNN (Wisdom et al. 2016).
+    Arjovsky et al. 2016, eq. 6; the initial W of the full-capacity uRNN (Wisdom et al. 2016).
     """
     bound = math.sqrt(6 / (n + 1))
 
@@ -140,17 +140,17 @@ def urnn(n: int, generator: torch.Generator | None = None) -> Tensor:
 
 
 def identity(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Return the identity; the generator is accepted so that all starts are called alike."""
+    """Return the identity; `generator` is ignored and only makes all initialisers take the same arguments."""
     return torch.eye(n, dtype=torch.float64, device="cpu")
 
 
 def glorot_normal(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw W_ij ~ N(0, 1/n), Glorot's rule for a square matrix: the start of nnRNN's plain RNN."""
+    """Draw W_ij ~ N(0, 1/n), Glorot's rule for a square matrix: the initial W of nnRNN's plain RNN."""
     return torch.randn(n, n, dtype=torch.float64, device="cpu", generator=generator) / math.sqrt(n)
 
 
 def torch_uniform(n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Draw W_ij ~ U(-1/sqrt(n), 1/sqrt(n)), the start of torch.nn.RNN and torch.nn.GRU."""
+    """Draw W_ij ~ U(-1/sqrt(n), 1/sqrt(n)), the initial W of torch.nn.RNN and torch.nn.GRU."""
     bound = 1 / math.sqrt(n)
     return _uniform((n, n), -bound, bound, generator)
 
@@ -167,7 +167,11 @@ _STARTS: dict[str, Callable[[int, torch.Generator | None], Tensor]] = {
 
 
 def start(init: str | Tensor, n: int, generator: torch.Generator | None = None) -> Tensor:
-    """Return the n x n matrix that `init` names, or `init` itself where it is a tensor.
+    """Return the initial n x n matrix with the name `init`, or `init` itself if it is a tensor.
+
+    Raises:
+        TypeError: `init` is neither a name nor a tensor.
+        ValueError: no initialiser has this name.
 
     >>> start("identity", 2)
     tensor([[1., 0.],

@@ -1,4 +1,4 @@
-"""The published models by their names."""
+"""The published models, built by name."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from eigenloop.recipes.own_matrix import without_effect
 
 __all__ = ["NAMES", "Model", "build"]
 
-#: The names that `build` takes.
+#: The names that `build` accepts.
 NAMES: Collection[str] = registry.MODELS
 
 
 def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN | GRU | LSTM | FastGRNN:
-    """Make a published model's recurrent layer, initialised as its paper does.
+    """Return the recurrent layer of a published model, initialised as in its paper.
 
     Besides the options of each model, every layer option of `RNN`, `GRU`, `LSTM` or `FastGRNN` is accepted
     (``num_layers``, ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws.
-    ``recurrent=`` gives the model another matrix than its own; the options of its own, which would have no effect, are
-    refused then.
+    ``recurrent=`` replaces the model's own recurrent matrix; options of that matrix would then have no effect and raise
+    an error.
 
     | name | model | own options |
     |---|---|---|
@@ -45,8 +45,12 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | ``qornn`` | orthogonal in few bits (Foucault et al. 2024) | ``bits``, ``strategy``, ``init``, ... |
     | ``lstm`` | LSTM, torch's equations, started as torch's or as TensorFlow's | ``init`` |
     | ``gru`` | GRU, torch's equations, started as torch's or as TensorFlow's | ``init`` |
-
     | ``fastgrnn`` | one product for gate and candidate (Kusupati et al. 2018) | ``init``, ``piecewise`` |
+
+    Raises:
+        ConfigError: no model has this name.
+        TypeError: the model has no such option.
+        ValueError: an option has no effect beside ``recurrent=``.
 
     >>> build("nnrnn", 10, 128, delta=1e-3).recurrent_matrix().shape
     torch.Size([128, 128])
@@ -71,7 +75,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
 
 
 def _options_of(function: Callable[..., Any]) -> list[str]:
-    """List the options a recipe or layer takes, without those that a recipe decides itself."""
+    """List the options that a recipe or layer accepts, without those that the recipe sets itself."""
     decided = ("self", "mode", "input_size", "hidden_size", "proj_size")
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.name not in decided and p.kind is not p.VAR_KEYWORD]

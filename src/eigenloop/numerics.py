@@ -1,17 +1,18 @@
 """Versions of the arithmetic: what identifies a result besides its settings.
 
-A *part* is a recurrence, a matrix or an optimizer. The version of a part is 1, and one more for each revision below: a
-change after which the same settings give other numbers, beyond the order in which sums are rounded. A run remembers the
-versions that it began with, and a result with an older one is *stale*: shown as such, and run again on request.
+A *part* is a recurrence, a matrix or an optimizer. Its version is 1 plus the number of its revisions listed below. A
+revision is a change after which the same settings give different numbers, by more than a different order of summation
+would. A run records the versions it started with; a result with an older version is *stale*: it is marked as such, and
+run again on request.
 
-Whoever changes what a part computes adds a line here. Whoever adds a part adds nothing.
+If you change what a part computes, add a line here. A new part needs no line.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-#: What changed, one sentence for each revision of a part, the oldest first.
+#: For each part, what was wrong before each of its revisions, the oldest first.
 REVISIONS: dict[str, tuple[str, ...]] = {
     "gated recurrence, update='write'": (
         "the candidate's gradient lost its digits where the update gate is nearly shut",
@@ -22,7 +23,7 @@ REVISIONS: dict[str, tuple[str, ...]] = {
 
 
 def versions(parts: Iterable[str]) -> dict[str, int]:
-    """Return the present version of each part.
+    """Return the current version of each part.
 
     >>> versions(["Schur", "gated recurrence, update='write'"])
     {'Schur': 1, "gated recurrence, update='write'": 2}
@@ -31,9 +32,9 @@ def versions(parts: Iterable[str]) -> dict[str, int]:
 
 
 def revised_since(before: Mapping[str, int], now: Mapping[str, int]) -> list[str]:
-    """List what was wrong or different in a result that was made with the versions `before`; empty if nothing was.
+    """List what was wrong or different in a result computed with the versions `before`; empty if the result is current.
 
-    A part that `before` does not name had version 1: results from before there were versions name none.
+    A part missing from `before` had version 1: the oldest results recorded no versions.
     """
     return [
         f"{part}: {reason}"

@@ -1,4 +1,4 @@
-"""The former name of `eigenloop.comparison`."""
+"""The old name of `eigenloop.comparison`."""
 
 from eigenloop.former import forwarding
 

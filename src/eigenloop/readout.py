@@ -1,4 +1,4 @@
-"""A recurrent layer with an embedding before it and a read-out behind it."""
+"""`Model`: a recurrent layer with an optional embedding before it and a linear read-out after it."""
 
 from __future__ import annotations
 
@@ -19,25 +19,30 @@ from eigenloop.scaling import Scaling
 
 
 class Model(QuantizableReadout):
-    """y_t = V h_t + c over a recurrent layer; optionally tokens in, optionally the last state only.
+    """A recurrent layer with a linear read-out, y_t = V h_t + c; optionally with an embedding, or pooling over time.
 
     Args:
         rnn: an `eigenloop` layer.
         output_size: features of y.
-        embedding: number of tokens; the input is then integers and each token a trained vector of `input_size`.
-        tied: read out with the embedding's vectors (needs `embedding` = `output_size`, and as many outputs of the
+        embedding: vocabulary size; the inputs are then integer tokens, each mapped to a trained vector of `input_size`.
+        tied: use the embedding's weights as V (needs `embedding` = `output_size`, and as many outputs of the
             last layer as `input_size`).
-        last: read only the final state of the last layer, (B, output_size); the same as ``pool="last"``.
-        pool: read once for a sequence: its ``"last"`` state, or the ``"mean"`` or ``"max"`` of its states over time.
-        embedding_dropout: probability with which a token's vector is left out for a whole batch, in training.
-        input_dropout: probability of dropping a feature of the input, the same at all steps of a sequence.
-        output_dropout: the same for the features that are read.
-        complex_readout: what is read of a complex state: its ``"real"`` part, or ``"both"`` parts side by side; if left
-            out, what the model's paper reads.
-        readout_bits: bits of V, 2 to 16, trained straight through; QORNN leaves it in floating point.
-            Tied vectors are then quantized where they are looked up too.
-        scale_inputs: carry mean and scale of every input feature (`Scaling`), so that inputs come as measured.
+        last: read out only the final state of the last layer, (B, output_size); the same as ``pool="last"``.
+        pool: give one output per sequence, from its ``"last"`` state, or the ``"mean"`` or ``"max"`` of its states over
+            time.
+        embedding_dropout: probability of dropping a token's vector for the whole batch, in training.
+        input_dropout: probability of dropping an input feature, the same features at all steps of a sequence.
+        output_dropout: the same for the features before the read-out.
+        complex_readout: the features of a complex state: its ``"real"`` part, or ``"both"`` its real and imaginary
+            parts, concatenated; default: as in the model's paper.
+        readout_bits: bits of V, 2 to 16, trained with a straight-through gradient; default: floating point, as in
+            QORNN. Tied embeddings are then quantized too.
+        scale_inputs: store mean and scale of every input feature (`Scaling`), so that the network takes raw inputs.
         scale_outputs: the same for the outputs, which are then in the units of the targets.
+
+    Raises:
+        TypeError: `rnn` is not an `eigenloop` layer.
+        ValueError: an option is out of range, or excludes another one.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.build("scornn", 10, 32), output_size=9)
@@ -94,20 +99,21 @@ class Model(QuantizableReadout):
             None if embedding is None else nn.Embedding(embedding, rnn.input_size, device=device, dtype=real)
         )
         if self.embedding is not None:
-            # nnRNN's and AWD-LSTM's; torch's N(0, 1) starts a tied read-out far above the uniform guess.
+            # As in nnRNN and AWD-LSTM. With torch's N(0, 1) the initial loss of a tied read-out would be far above that
+            # of a uniform prediction.
             nn.init.uniform_(self.embedding.weight, -0.1, 0.1)
         self.readout = nn.Linear(features, output_size, device=device, dtype=real)
         if tied:
             self._tie(features, output_size)
         if scale_inputs and embedding is not None:
             raise ValueError("scale_inputs is for measured values, and tokens have none: leave it out")
-        # Modules without scaling have no keys for it, so that earlier state_dicts load.
+        # No keys where there is no scaling, so that older state_dicts still load.
         self.input_scaling = Scaling(rnn.input_size, device=device, dtype=real) if scale_inputs else None
         self.output_scaling = Scaling(output_size, device=device, dtype=real) if scale_outputs else None
 
     @property
     def last(self) -> bool:
-        """Whether only the last state is read."""
+        """Whether only the last state is read out."""
         return self.pool == "last"
 
     def _tie(self, features: int, output_size: int) -> None:
@@ -125,7 +131,16 @@ class Model(QuantizableReadout):
     def forward(
         self, input: Tensor | PackedSequence, hx: Any = None, *, lengths: Lengths | None = None
     ) -> tuple[Any, Any]:
-        """Run the network: the outputs in the form of the input (or of the last state), and the final states."""
+        """Run the network over time.
+
+        Args:
+            input: as the layer takes it, or integer tokens without the dimension of the features.
+            hx: initial state, as the layer takes it.
+            lengths: valid steps of each sequence of a padded batch, (B,).
+
+        Returns:
+            The outputs, in the layout of the input or, with pooling, (B, output_size); and the layer's final states.
+        """
         input = _pointwise(self.entered, input)
         if self.input_dropout and self.training:
             input = locked_dropout(_tensor(input, "input_dropout"), self.input_dropout, self._time)
@@ -138,27 +153,27 @@ class Model(QuantizableReadout):
         return _pointwise(lambda h: self.read(h, V), read), state
 
     def read(self, h: Tensor, V: Tensor | None = None) -> Tensor:
-        """Read the outputs off states: V h + c, with `V` of `readout_weight` if it is at hand."""
+        """Return the outputs V h + c for states h; `V` saves computing `readout_weight()` again."""
         y = nn.functional.linear(self._real(h), self.readout_weight() if V is None else V, self.readout.bias)
         return y if self.output_scaling is None else self.output_scaling.back(y)
 
     def entered(self, x: Tensor) -> Tensor:
-        """Return inputs as the recurrent layer takes them: tokens looked up, values scaled."""
+        """Return the inputs of the recurrent layer: embedded tokens, or scaled values."""
         if self.embedding is not None:
             return self.embedded(x)
         return x if self.input_scaling is None else self.input_scaling(x)
 
     def read_last(self, state: Any) -> Tensor:
-        """Read the outputs off final states as the layer returns them: (B, output_size)."""
+        """Return the outputs for final states as the layer returns them: (B, output_size)."""
         return self.read(self._last_of(state))
 
     @property
     def _time(self) -> int:
-        """The dimension of time."""
+        """The dimension of time in inputs and outputs."""
         return 1 if self.rnn.batch_first else 0
 
     def embedded(self, tokens: Tensor) -> Tensor:
-        """Look up the vectors; in training some tokens' are zero and the others larger (Gal, Ghahramani 2016)."""
+        """Look up the embeddings of tokens, in training with `embedding_dropout` (Gal, Ghahramani 2016)."""
         assert self.embedding is not None
         tied = self.embedding.weight is self.readout.weight
         weight = self.readout_weight() if tied else self.embedding.weight
@@ -167,7 +182,7 @@ class Model(QuantizableReadout):
         return nn.functional.embedding(tokens, weight)
 
     def _pooled(self, out: Any, state: Any, lengths: Lengths | None) -> Any:
-        """Return what is read: all states, or one for each sequence."""
+        """Return the features to read out: all states, or one vector for each sequence."""
         if self.pool is None:
             return out
         if self.pool == "last":
@@ -180,7 +195,7 @@ class Model(QuantizableReadout):
         return pooled(self._real(out), self.pool, counts, time if out.dim() == 3 else 0)
 
     def _last_of(self, state: Any) -> Tensor:
-        """Return the final state of the last layer, both directions side by side: (B, features) or (features,)."""
+        """Return the final state of the last layer, both directions concatenated: (B, features) or (features,)."""
         if len(self.rnn.CARRIED) > 1:
             state = state[0]
         directions = 2 if self.rnn.bidirectional else 1
@@ -193,7 +208,7 @@ class Model(QuantizableReadout):
         return h.real if self.complex_readout == "real" else torch.cat((h.real, h.imag), dim=-1)
 
     def penalty(self) -> Tensor:
-        """Return what the paper adds to the loss."""
+        """Return the penalty that the model's paper adds to the loss; zero for most models."""
         return self.rnn.penalty()
 
 
@@ -207,7 +222,7 @@ def _tensor(sequence: Tensor | PackedSequence, option: str) -> Tensor:
 
 
 def _pointwise(function: Any, sequence: Tensor | PackedSequence) -> Any:
-    """Apply a function of features to every step, in whichever form the sequence comes."""
+    """Apply a function of the features to every step of a tensor or PackedSequence."""
     if isinstance(sequence, PackedSequence):
         return sequence._replace(data=function(sequence.data))
     return function(sequence)

@@ -1,4 +1,4 @@
-"""Scaling that a network carries with it, so that it takes values as they were measured and answers in their units."""
+"""Standardisation stored in the network, so that it takes raw values and returns outputs in the original units."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from torch import Tensor, nn
 
 
 class Scaling(nn.Module):
-    """Mean m and scale s of each feature, learnt from the training split: z = (x - m) / s, and back x = m + s z.
+    """Mean m and scale s of each feature, set from the training split: z = (x - m) / s, and back x = m + s z.
 
-    Both are buffers: they stand in the state_dict and move with the network, and no optimizer touches them. Until they
-    are set they change nothing.
+    Both are buffers: they are saved in the state_dict and move with the network, and no optimizer changes them.
+    Initially m = 0 and s = 1.
 
     >>> scaling = Scaling(2)
     >>> scaling.set_(torch.tensor([1.0, 0.0]), torch.tensor([2.0, 1.0]))
@@ -28,7 +28,7 @@ class Scaling(nn.Module):
 
     @torch.no_grad()
     def set_(self, mean: Tensor, scale: Tensor) -> None:
-        """Take mean and scale, (features,) each; no scale is zero."""
+        """Set mean and scale, (features,) each; raises ValueError unless every scale is positive."""
         if not bool((scale > 0).all()):
             raise ValueError("every scale must be above zero: give 1 where nothing varies")
         self.mean.copy_(mean)
@@ -39,9 +39,9 @@ class Scaling(nn.Module):
         return (x - self.mean) / self.scale
 
     def back(self, z: Tensor) -> Tensor:
-        """Return m + s z."""
+        """Return m + s z, the inverse of `forward`."""
         return self.mean + self.scale * z
 
     def extra_repr(self) -> str:
-        """Say how many features there are."""
+        """Return the number of features, for the printed module."""
         return str(len(self.mean))

@@ -120,6 +120,12 @@ def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
         (seeds(2.0, 2.1, 2.2), seeds(1.0, 1.1, 1.2), "no", ""),
         (seeds(1.0, 1.1, 1.2), seeds(2.0), "supported: one seed", ""),
         ([record(1.0)], [record(2.0)], "supported: shorter, one seed", ""),
+        # One seed has no spread: the rows have to differ by more than a factor of 1.5.
+        (seeds(1.0), seeds(1.51), "supported: one seed", ""),
+        (seeds(1.0), seeds(1.49), "undecided", "one seed, and a difference below a factor of 1.5"),
+        (seeds(1.49), seeds(1.0), "undecided", "one seed, and a difference below a factor of 1.5"),
+        (seeds(1.0, 1.01, 1.02), seeds(1.3), "undecided", "one seed, and a difference below a factor of 1.5"),
+        (seeds(1.0, 1.01), seeds(1.3, 1.31), "supported: 2 seeds", ""),
         # 1 and 2 apart; each has a spread of 1, and both together sqrt(2).
         (seeds(1.0, 2.0, 3.0), seeds(2.0, 3.0, 4.0), "undecided", "not larger than the spread over seeds"),
         (seeds(1.0, 2.0, 3.0), seeds(3.0, 4.0, 5.0), "yes", ""),
@@ -135,7 +141,7 @@ def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
         ([record(1.0, **UNFINISHED)], [record(2.0)], "undecided", "a run is unfinished"),
         ([record(1.0)], [record(2.0, budget="full")], "undecided", "the two rows have no budget in common"),
         # At the largest budget at which both came to their end:
-        ([record(1.0), record(0.5, budget="full")], [record(0.7)], "contradicted: shorter, one seed", ""),
+        ([record(1.0), record(0.5, budget="full")], [record(0.6)], "contradicted: shorter, one seed", ""),
         (
             [record(1.0), record(0.5, budget="full", **UNFINISHED)],
             [record(2.0), record(0.1, budget="full")],
@@ -267,8 +273,8 @@ def test_a_sentence_is_one_line_and_shows_the_narrowest_comparison(tmp_path: Pat
         tmp_path, made, ours=seeds(1.0, 1.1, 1.2), gru=seeds(2.0, 2.1, 2.2), lstm=seeds(9.0, 9.1, 9.2)
     )
     (best,) = scores(findings([found]))
-    assert (best.answer, best.whole, best.decided) == ("yes", False, False)
-    assert verdicts.verdict(best) == "yes so far (2 of 3)"
+    assert (best.answer, best.decided) == ("open", False)
+    assert verdicts.verdict(best) == "open (2 of 3 hold so far)"
     assert verdicts.ours(best) == "NC-GRU: 1.10 ± 0.10; GRU: 2.10 ± 0.10"
     assert verdicts.published(best) == "1e-5; 2e-5"
     assert verdicts.runs(best) == "paper's length, 3 seeds, 9 min"  # nine runs of 61 seconds

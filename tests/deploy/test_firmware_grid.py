@@ -1,4 +1,4 @@
-"""The grid of ``make firmware-grid``: every network of it can be built, so that no long run stops at one that cannot."""
+"""The grid of ``make firmware-grid``: every network of it can be built, so that no long run stops halfway."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The papers' analyses: each a function that computes, prints and draws."""
+"""The papers' analyses. Each is a function that returns a `Result`: numbers, a table and a figure."""
 
 from __future__ import annotations
 

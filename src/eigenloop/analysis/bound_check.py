@@ -1,4 +1,4 @@
-"""A bound beside what it bounds, over many draws."""
+"""Comparing a bound with the quantity that it bounds, over many random draws."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-#: What rounding may add to a measured number before it counts as beyond its bound.
+#: Relative rounding error by which a measured number may exceed its bound without counting as a violation.
 ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
 class Check:
-    """A statement that was tried.
+    """Measurements of a quantity that a theorem bounds, and the bounds.
 
     Attributes:
-        name: which one.
-        formula: what is measured, as matplotlib writes it.
+        name: paper and number of the theorem.
+        formula: the measured quantity, in matplotlib's mathematical notation.
         measured: one number for each draw.
-        bounds: by version of the statement, one bound for each draw; the last is the one that holds.
-        lower: whether they bound from below.
+        bounds: for each version of the theorem one bound per draw; the last version is the one that holds.
+        lower: whether these are lower bounds.
     """
 
     name: str
@@ -30,9 +30,9 @@ class Check:
     lower: bool = False
 
     def share(self, version: str) -> Tensor:
-        """Return measured / bound, or bound / measured of a lower one: at most 1 where the bound holds.
+        """Return measured / bound, or bound / measured for a lower bound: at most 1 where the bound holds.
 
-        It is infinite where something positive is to be below a bound that is not.
+        It is infinite where an upper bound is not positive but the measured number is.
         """
         bound = self.bounds[version]
         if self.lower:
@@ -40,19 +40,19 @@ class Check:
         return torch.where((bound <= 0) & (self.measured > 0), torch.inf, self.measured / bound)
 
     def beyond(self, version: str) -> Tensor:
-        """Mask the draws beyond the bound."""
+        """Return a mask of the draws that violate the bound."""
         measured, bound = self.measured, self.bounds[version]
         return measured < bound * (1 - ROUNDING) if self.lower else measured > bound + ROUNDING * bound.abs()
 
     def violations(self, version: str) -> int:
-        """Count the draws beyond the bound."""
+        """Return the number of draws that violate the bound."""
         return int(self.beyond(version).sum())
 
     def impossible(self, version: str) -> int:
-        """Count the draws whose upper bound is not even positive, where what it bounds is."""
+        """Return the number of draws whose upper bound is not positive although the measured number is."""
         return int(self.share(version).isinf().sum())
 
     def tightest(self, version: str) -> float:
-        """Return the largest finite share: near 1 the bound says all there is to say, beyond 1 it is wrong."""
+        """Return the largest finite `share`: the bound is tight if it is near 1, and violated if it is above 1."""
         share = self.share(version)
         return float(share[share.isfinite()].max())

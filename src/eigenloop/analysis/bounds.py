@@ -1,4 +1,4 @@
-"""The papers' bounds beside what they bound, over many random draws: are they right, and how much do they give away?"""
+"""Checks the papers' bounds over many random draws: do they hold, and how tight are they?"""
 
 from __future__ import annotations
 
@@ -17,25 +17,31 @@ from eigenloop.analysis.theorems_gated import corollary_1, corollary_2, corollar
 from eigenloop.analysis.theorems_simple import proposition_1, proposition_2, short_term
 from eigenloop.training import ConfigError
 
-#: Points of a statement that are drawn, and written.
+#: Points of each statement in the figure, and in the file.
 DRAWN, WRITTEN = 1000, 150
-#: Violations of a statement that are all drawn; of more, those among the points that are.
+#: Up to this many violations are all drawn; if there are more, only those among the `DRAWN` points.
 ALL = 200
 
 
 def checks(draws: int, seed: int) -> list[Check]:
-    """Try every statement."""
+    """Check every statement over `draws` random draws each."""
     generator = torch.Generator().manual_seed(seed)
     gated = [make(draws, generator) for make in (theorem_1, corollary_1, corollary_2, corollary_3)]
     return [*gated, *short_term(draws, generator), proposition_1(draws, generator), proposition_2(draws, generator)]
 
 
 def bounds(draws: int = 3000, seed: int = 0) -> Result:
-    """Try NC-GRU's theorem 1 and corollaries, ENRNN's theorem 3.1 and nnRNN's propositions 1 and 2.
+    """Check NC-GRU's theorem 1 and corollaries, ENRNN's theorem 3.1 and nnRNN's propositions 1 and 2.
 
     Args:
-        draws: of each statement.
-        seed: of the draws.
+        draws: random draws for each statement, at least 2.
+        seed: seed of the draws.
+
+    Returns:
+        For each statement and version: how many draws violate it, and how tight it is.
+
+    Raises:
+        ConfigError: fewer than 2 draws.
     """
     if draws < 2:
         raise ConfigError(f"bounds are tried over at least 2 draws, got {draws}: give more")
@@ -65,7 +71,7 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
 
 
 def _impossible(statements: list[Check]) -> list[str]:
-    """Say of each statement how many draws no measured number could satisfy, if there are any."""
+    """Return a note for each statement with draws whose upper bound is not positive."""
     counts = {f"{check.name}, {version}": check.impossible(version) for check in statements for version in check.bounds}
     return [
         f"Not in it: {count} draws of {name}, where the upper bound is not even positive."
@@ -103,14 +109,14 @@ def _drawn(statements: list[Check]) -> Figure:
 
 
 def _draw(axis: Axes, check: Check) -> None:
-    # The version that holds in our first colour, whatever stands beside it.
+    # The version that holds always has the first colour.
     colours = {1: COLOURS[:1], 2: COLOURS[1::-1], 3: (COLOURS[1], COLOURS[2], COLOURS[0])}[len(check.bounds)]
     shown, wrong = [], []
     for colour, (version, bound) in zip(colours, check.bounds.items(), strict=True):
         points, beyond = torch.stack((bound, check.measured)), check.beyond(version)
         kept = torch.zeros_like(beyond)
         kept[spread(len(beyond), DRAWN)] = True
-        if int(beyond.sum()) <= ALL:  # a few violations are all shown, and nothing is drawn over them
+        if int(beyond.sum()) <= ALL:
             kept |= beyond
         kept &= (points > 0).all(dim=0)
         shown.append(points[:, kept])
@@ -145,7 +151,7 @@ def _draw(axis: Axes, check: Check) -> None:
 
 
 def _limits(points: Tensor, wrong: Tensor, lower: bool) -> tuple[list[float], list[float]]:
-    """Return the lowest and the highest (bound, measured) to show, without those far inside of their bound."""
+    """Return the limits (bound, measured) of the axes, without points that are far from their bound."""
     left, low = (torch.quantile(points, 0.005, dim=1) / 1.3).tolist()
     if wrong.numel() and not lower:
         left = min(left, float(wrong[0].min()) / 1.3)

@@ -1,4 +1,4 @@
-"""What a carried inverse loses along a given sequence of steps, and what an update costs (NC-GRU figures 6 and 8)."""
+"""The error of an inverse updated by a Neumann series, and the time of an update (NC-GRU figures 6 and 8)."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from eigenloop.analysis.neumann_training import LR, Training, orthogonality_defe
 from eigenloop.analysis.published_neumann import series
 from eigenloop.matrices import triangle
 
-#: Sizes that are timed, seconds that a turn of a contender lasts at least, and turns.
+#: Sizes that are timed; least seconds for which a method is timed in each round; number of rounds.
 SIZES, TURN, ROUNDS = (56, 118, 256, 512), 0.01, 25
 
 
 @dataclass(frozen=True)
 class Drift:
-    """A carried Z after each of K steps, in double precision: the truncation of the series is all that it shows.
+    """The error of the updated Z after each of K steps, in double precision, so that it is truncation error only.
 
     Attributes:
         inverse_error: ||Z - (I + A)^-1||_F.
-        defect: ||U^T U - I||_F of U = Z (I - A) D, algorithm 1's.
-        step_norm: ||Z deltaA||_2 of what Z was updated with: below 1 the series converges (figure 8).
+        defect: ||U^T U - I||_F of U = Z (I - A) D (algorithm 1).
+        step_norm: ||Z deltaA||_2 of each update; the series converges below 1 (figure 8).
     """
 
     inverse_error: list[float]
@@ -40,13 +40,13 @@ def exact_inverse(A: Tensor) -> Tensor:
 
 
 def replay(training: Training, order: int, reset_every: int | None, *, published: bool = False) -> Drift:
-    """Carry Z along the A's of a training.
+    """Update Z along the recorded A's of a training and return its errors.
 
     Args:
-        training: whose A's and gradients.
-        order: of the series.
-        reset_every: steps between two exact inverses; None for none at all.
-        published: update Z with lr times the gradient, as the authors' code does, not with the step of A.
+        training: the recorded A's and gradients.
+        order: order of the series.
+        reset_every: steps between two exact inverses; None for no resets.
+        published: update Z with lr times the gradient, as the authors' code does, instead of the actual step of A.
     """
     n = len(training.signs)
     A = triangle.skew(training.skews[0], n)
@@ -64,7 +64,7 @@ def replay(training: Training, order: int, reset_every: int | None, *, published
 
 
 def replays(training: Training, reset_every: int) -> dict[str, Drift]:
-    """Carry Z by every order, with and without resets, and as the authors' code does."""
+    """Return `replay` for every order, with and without resets, and for the authors' code."""
     drifts = {}
     for order in (1, 2, 3):
         drifts[f"order {order}"] = replay(training, order, reset_every)
@@ -74,7 +74,10 @@ def replays(training: Training, reset_every: int) -> dict[str, Drift]:
 
 
 def update_seconds(n: int, rounds: int = ROUNDS, turn: float = TURN) -> dict[str, float]:
-    """Time one update of Z in each way: medians of single calls, in turn, so that a busy machine slows all alike."""
+    """Return the median seconds of one update of Z by each method.
+
+    The methods take turns, so that other load on the machine slows all of them alike.
+    """
     generator = torch.Generator().manual_seed(n)
     entries = torch.randn(triangle.triangle_size(n), generator=generator) / n**0.5
     A, step = triangle.skew(entries, n), triangle.skew(LR * torch.sign(entries), n)
@@ -97,7 +100,7 @@ def update_seconds(n: int, rounds: int = ROUNDS, turn: float = TURN) -> dict[str
 
 
 def _seconds(call: Callable[[], object], turn: float) -> list[float]:
-    """Time single calls, of which few are interrupted, for as long as a turn lasts."""
+    """Time single calls, each short enough to be rarely interrupted, for at least `turn` seconds in total."""
     durations: list[float] = []
     while sum(durations) < turn or not durations:
         start = time.perf_counter()

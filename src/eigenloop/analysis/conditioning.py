@@ -1,4 +1,4 @@
-"""What quantizing does to an orthogonal matrix (QORNN figure 1; the ratio against k is that of figures 2c to 5c)."""
+"""How quantization changes an orthogonal matrix (QORNN figure 1; figures 2c to 5c show the same ratio against k)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.quantization import quantize
 from eigenloop.quantization.conditioning import departure
 
-#: Figure 1's: sizes, powers, widths.
+#: The sizes, powers and bit widths of figure 1.
 SIZE, POWERS, WIDTHS = 10, (1, 10, 100, 200), tuple(range(2, 13))
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -24,7 +24,7 @@ def haar_matrices(count: int, n: int, seed: int) -> Tensor:
 
 
 def quantized(W: Tensor, bits: int) -> Tensor:
-    """Quantize a batch of matrices, each with a step of its own."""
+    """Quantize a batch of matrices, each with its own step."""
     matrices: Tensor = torch.func.vmap(lambda matrix: quantize(matrix, bits))(W)
     return matrices
 
@@ -43,7 +43,7 @@ def ratios(W: Tensor, bits: int) -> Tensor:
 
 
 def violations(W: Tensor, bits: int) -> int:
-    """Count the matrices whose q(W) is beyond bound (3) or (4)."""
+    """Return the number of matrices whose q(W) violates bound (3) or (4)."""
     departures = [departure(q, bits) for q in quantized(W, bits)]
     return sum(d.gram > d.gram_bound or d.singular > d.singular_bound for d in departures)
 
@@ -52,9 +52,9 @@ def conditioning(draws: int = 1000, size: int = SIZE, seed: int = 0) -> Result:
     """Measure q(W) of random orthogonal matrices: errors of its powers, its singular values, the paper's bounds.
 
     Args:
-        draws: matrices.
+        draws: number of matrices.
         size: n.
-        seed: of the draws.
+        seed: seed of the draws.
     """
     W = haar_matrices(draws, size, seed)
     levels = torch.tensor(QUANTILES, dtype=W.dtype)

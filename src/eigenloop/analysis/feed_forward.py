@@ -1,4 +1,4 @@
-"""The matrices of nnRNN's section 3: Theta with one number on each kind of diagonal (eq. 2, figure 1a)."""
+"""The matrices of nnRNN's section 3: Theta with d, alpha and beta on its diagonals (eq. 2, figure 1a)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenloop.analysis.style import COLOURS
 
 Doubles = NDArray[np.float64]
 
-#: Figure 1's: units, sub-diagonals, and what lies below them.
+#: n, and the values of alpha (first sub-diagonal) and beta (below it), in figure 1.
 SIZE, ALPHAS, BETAS = 100, (0.95, 1.0, 1.05), (0.0, 0.005)
 
 
@@ -27,11 +27,11 @@ def theta(n: int, alpha: float, beta: float, d: float = 0.0) -> Doubles:
 
 
 def look(alpha: float, beta: float) -> tuple[str, str]:
-    """Return the colour and the kind of line that a pair has in the pictures."""
+    """Return the colour and line style of a pair (alpha, beta) in the figures."""
     return COLOURS[ALPHAS.index(alpha)], ("-", "--")[BETAS.index(beta)]
 
 
 def key() -> list[Line2D]:
-    """Return the entries of a legend: colours for alpha, kinds of lines for beta."""
+    """Return the entries of a legend: colours for alpha, line styles for beta."""
     colours = [Line2D([], [], color=look(a, 0.0)[0], label=rf"$\alpha$ = {a:.2f}") for a in ALPHAS]
     return colours + [Line2D([], [], color="#444444", ls=look(1.0, b)[1], label=rf"$\beta$ = {b:g}") for b in BETAS]

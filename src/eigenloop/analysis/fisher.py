@@ -1,24 +1,24 @@
 r"""Fisher memory curves (nnRNN figure 1c and Table 6; SM section B, eq. 7; Ganguli, Huh and Sompolinsky 2008, eq. 3).
 
-h' = Theta h + e1 s + noise of unit variance. What h_t still tells about the signal of k steps ago is
+h' = Theta h + e1 s + noise of unit variance. The Fisher information that h_t keeps about the signal k steps ago is
 
     J(k) = e1^T (Theta^k)^T C^-1 Theta^k e1,    C = sum_{j >= 0} Theta^j (Theta^j)^T,
 
 and J_tot is its sum over all k.
 
 Note [Which alpha]
-    Proposition 1 and SM section B have sqrt(alpha) on the sub-diagonal. Table 6 has alpha itself there, as eq. 2
-    says: only so do its first six rows come out.
+    Proposition 1 and SM section B have sqrt(alpha) on the sub-diagonal. Table 6 has alpha itself, as eq. 2 says: only
+    this reproduces its first six rows.
 
-Note [Where doubles are not enough]
+Note [Where double precision is not enough]
     With d = 0.2 the condition number of C reaches 1e24, and a solve in double precision returns noise. C and its
-    factors are therefore integers of several hundred bits that stand for multiples of 2^-bits. In the coordinates
-    y = L^-1 h, C = L L^T, the noise is white and nothing grows: there J(k) = |K^k y0|^2 with K = L^-1 Theta L,
-    a contraction, and doubles are enough again.
+    factors are therefore computed in fixed point, with integers of several hundred bits that stand for multiples of
+    2^-bits. In the coordinates y = L^-1 h, C = L L^T, the noise is white: J(k) = |K^k y0|^2 with K = L^-1 Theta L, a
+    contraction, for which double precision is enough again.
 
-Note [The sum without its terms]
+Note [The sum in closed form]
     Theta commutes with the shift S, so C - S C S^T = sum_k Theta^k e1 e1^T (Theta^k)^T. Hence
-    J_tot = trace(C^-1 (C - S C S^T)) = n - |Z|_F^2 with Z = L^-1 S L: nothing is cut off.
+    J_tot = trace(C^-1 (C - S C S^T)) = n - |Z|_F^2 with Z = L^-1 S L, without truncating a sum.
 """
 
 from __future__ import annotations
@@ -67,25 +67,25 @@ class Memory:
 
 
 def memory(n: int, alpha: float, beta: float, d: float, steps: int, bits: int | None = None) -> Memory:
-    """Compute J(0), ..., J(steps - 1) and J_tot, with twelve digits and more.
+    """Compute J(0), ..., J(steps - 1) and J_tot, to at least twelve significant digits.
 
     Args:
         n: units.
-        alpha: sub-diagonal of Theta.
-        beta: everything below it.
-        d: diagonal, less than 1 in modulus: otherwise the noise never settles.
-        steps: how much of the curve.
-        bits: after the binary point; by default twice those before it in C, and 128.
+        alpha: first sub-diagonal of Theta.
+        beta: all entries below it.
+        d: diagonal, less than 1 in modulus: otherwise the noise covariance C does not converge.
+        steps: how many values of the curve.
+        bits: binary digits after the point; by default 128 more than twice the digits of C before it.
     """
     if not abs(d) < 1:
         raise ValueError(f"the noise has a limit only for |d| < 1, got d = {d}: choose a smaller one")
     if bits is None:
-        # C is at least I, so its largest entry tells its condition number, and a rough C tells the largest entry.
+        # C >= I, so its largest entry bounds its condition number, and a rough C is enough to find that entry.
         rough = _covariance(n, alpha, beta, d, 64)
         bits = 128 + 2 * (int(rough.max()) >> 64).bit_length()
     C = _covariance(n, alpha, beta, d, bits)
     Z, y, L = _whitened(C, bits)
-    # Theta = d + alpha S + beta (S^2 + S^3 + ...) holds for Z in the place of S.
+    # K = L^-1 Theta L follows from Theta = d + alpha S + beta (S^2 + S^3 + ...) with Z in place of S.
     eye = np.eye(n)
     K = np.linalg.solve(eye - Z, d * eye + (alpha - d) * Z + (beta - alpha) * Z @ Z)
     curve = np.empty(steps)
@@ -99,9 +99,9 @@ def _covariance(n: int, alpha: float, beta: float, d: float, bits: int) -> Integ
     """Solve C = Theta C Theta^T + I entry by entry.
 
     (I - S) Theta = B has three bands: d, alpha - d, beta - alpha. So (I - S) C (I - S)^T = B C B^T + (I - S)(I - S)^T,
-    where an entry depends on its eight neighbours above and to the left only.
+    in which each entry depends only on its eight neighbours above and to the left.
     """
-    # 0.95 means 19/20, and not the double next to it.
+    # 0.95 means exactly 19/20, not the nearest double.
     a, b, c = (Fraction(str(x)) for x in (alpha, beta, d))
     bands = (c, a - c, b - a)
     over = math.lcm(*(band.denominator for band in bands))
@@ -113,7 +113,7 @@ def _covariance(n: int, alpha: float, beta: float, d: float, bits: int) -> Integ
     weights[1, 1] -= q
     terms = [(i, j, weight) for (i, j), weight in weights.items() if weight]
     unit = q << bits
-    # Two rows and columns of zeros before the first.
+    # Padded with two rows and two columns of zeros at the top and left.
     C = [[0] * (n + 2) for _ in range(n + 2)]
     for i in range(2, n + 2):
         for j in range(2, i + 1):
@@ -136,7 +136,7 @@ def _whitened(C: Integers, bits: int) -> tuple[Doubles, Doubles, Doubles]:
         unit[j, j] = 1 << bits
         unit[j + 1 :, j] = (rest[j + 1 :, j] << bits) // rest[j, j]
         rest[j + 1 :, j + 1 :] -= np.multiply.outer(unit[j + 1 :, j], rest[j, j + 1 :]) >> bits
-    # e1 and S times the unit triangle, side by side; row j ends at column j.
+    # e1 and S times the unit triangle, concatenated; row j ends at column j.
     sides = np.zeros((n, n + 1), dtype=object)
     sides[0, 0] = 1 << bits
     sides[1:, 1:] = unit[:-1]
@@ -152,7 +152,7 @@ def _doubles(numbers: Integers, bits: int) -> Doubles:
 
 
 def memory_in_doubles(n: int, alpha: float, beta: float, d: float, steps: int) -> Doubles:
-    """Compute J(0), ..., J(steps - 1) as one would without a warning: sum C until it stays, solve, multiply."""
+    """Compute J(0), ..., J(steps - 1) naively in double precision: sum C until it converges, solve, multiply."""
     M = theta(n, alpha, beta, d)
     C, term = np.eye(n), np.eye(n)
     while float(np.abs(term := M @ term @ M.T).max()) > 1e-20 * float(np.abs(C).max()):
@@ -169,13 +169,13 @@ def fisher(size: int = SIZE) -> Result:
     """Compute the Fisher memory curves of Table 6's twelve matrices, exactly and in double precision.
 
     Args:
-        size: n; the published numbers are for 100.
+        size: n; the published numbers are for n = 100.
     """
     steps = size + size // 2 + 1
     memories = {
         (alpha, beta, d): memory(size, alpha, beta, d, steps) for d in DIAGONALS for beta in BETAS for alpha in ALPHAS
     }
-    # Four times n: what is left after that is less than a double resolves.
+    # After 4 n steps the rest of the curve is below the resolution of doubles.
     rough = {row: memory_in_doubles(size, *row, steps=4 * size) for row in memories}
     rows = []
     for row, exact in memories.items():

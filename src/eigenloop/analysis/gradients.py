@@ -1,11 +1,11 @@
-"""How far gradients reach in a trained network (ENRNN figures 4 and 5; the product of QORNN's appendix A).
+"""How far back gradients reach in a trained network (ENRNN figures 4 and 5; the product in QORNN's appendix A).
 
 With h_t = F(h_{t-1}, x_t) the chain rule gives, for tau >= t,
 
     dh_tau / dx_t = J_tau J_{tau-1} ... J_{t+1} B_t,    J_t = dh_t / dh_{t-1},    B_t = dh_t / dx_t,
 
-and dh_T / dh_t = J_T ... J_{t+1}. J and B come from the network's own step and its backward pass, so that gates,
-quantized matrices and every nonlinearity are those of training.
+and dh_T / dh_t = J_T ... J_{t+1}. J and B are computed with the network's own step and backward pass, so that they
+include gates, quantized matrices and nonlinearities exactly as in training.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from eigenloop.tasks import Task
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training.forward import inputs_for
 
-#: Steps shown unless told, which take seconds; and how many of them, at most, in a file.
+#: Default number of time steps, which takes seconds to compute; at most this many of them are written to the file.
 SHOWN, WRITTEN = 200, 60
-#: Lags in the table, besides the longest.
+#: Lags in the table; the longest lag is added.
 TABLED = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
-#: Rows of a batch of single steps: one for each entry of the state at each step.
+#: Largest batch for single steps, which has one row for each entry of the state at each time step.
 ROWS = 16384
 
 
@@ -43,8 +43,8 @@ def step_jacobians(rnn: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     """Return J and B of every step of one sequence in double precision: (T, N, N) and (T, N, m).
 
     Args:
-        rnn: a recurrent layer, ours or torch's; N entries has its state, of all layers and, in an LSTM, with the cell.
-        x: (T, m).
+        rnn: a recurrent layer, ours or torch's. Its state has N entries, over all layers, with the cells of an LSTM.
+        x: the input, (T, m).
     """
     flat = Flat(rnn)
     before, states = flat.initial(), []
@@ -55,7 +55,7 @@ def step_jacobians(rnn: Any, x: Tensor) -> tuple[Tensor, Tensor]:
     N, per_call = flat.size, max(1, ROWS // flat.size)
     through, into = [], []
     for some_x, some_h in zip(x.split(per_call), torch.stack(states).split(per_call), strict=True):
-        # N copies of a step, each asked for the gradient of one entry of the state: the rows of the Jacobians.
+        # N copies of each step, each differentiated for one entry of the state: the rows of the Jacobians.
         copies_x = some_x.repeat_interleave(N, 0).requires_grad_()
         copies_h = some_h.repeat_interleave(N, 0).requires_grad_()
         with torch.enable_grad():
@@ -74,7 +74,7 @@ def spectral_norm(matrices: Tensor) -> Tensor:
 
 
 def input_norms(through: Tensor, into: Tensor, rows: slice) -> Tensor:
-    """Return ||dh_tau / dx_t||_2 of the entries `rows` of the state: (T, T), [tau, t], zero above the diagonal."""
+    """Return ||dh_tau / dx_t||_2 for the entries `rows` of the state: (T, T), [tau, t], zero above the diagonal."""
     T = len(into)
     norms = into.new_zeros(T, T)
     carried = into[:0]
@@ -85,7 +85,7 @@ def input_norms(through: Tensor, into: Tensor, rows: slice) -> Tensor:
 
 
 def state_norms(through: Tensor, rows: slice) -> Tensor:
-    """Return ||dh_T / dh_t||_2 of the block `rows` for t = 1..T: (T,), the last of them 1."""
+    """Return ||dh_T / dh_t||_2 of the block `rows` for t = 1..T: (T,); the last one is 1."""
     product = torch.eye(through.shape[-1], dtype=through.dtype, device=through.device)
     norms = []
     for J in through.flip(0):
@@ -95,13 +95,13 @@ def state_norms(through: Tensor, rows: slice) -> Tensor:
 
 
 def by_lag(norms: Tensor) -> list[float]:
-    """Average ||dh_{t+lag} / dx_t|| over t, for every lag."""
+    """Return the mean of ||dh_{t+lag} / dx_t|| over t, for every lag."""
     return [float(torch.diagonal(norms, -lag).mean()) for lag in range(len(norms))]
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How far the gradients of one network reach, averaged over sequences.
+    """The gradient norms of one network, averaged over sequences.
 
     Attributes:
         inputs: ||dh_tau / dx_t|| by part of the state, (T, T).
@@ -114,7 +114,7 @@ class Reach:
 
     @property
     def steps(self) -> int:
-        """T."""
+        """Return T."""
         return len(next(iter(self.states.values())))
 
     def rows(self) -> list[tuple[Any, ...]]:
@@ -129,7 +129,7 @@ class Reach:
         ]
 
     def numbers(self) -> dict[str, Any]:
-        """Return what is written of it."""
+        """Return the numbers to be written to the file."""
         kept = spread(self.steps, WRITTEN)
         return {
             "input_norm_by_lag": rounded({name: by_lag(norms) for name, norms in self.inputs.items()}),
@@ -149,14 +149,20 @@ def gradients(
     samples: int = 10,
     data_dir: Path | None = None,
 ) -> Result:
-    """Measure the gradients of trained networks' states, averaged over sequences they were not trained on.
+    """Measure the gradients of the states of trained networks, averaged over sequences of the validation split.
 
     Args:
         runs: folders of runs.
-        which: ``"best"``, ``"last"`` or a step.
-        steps: of a sequence, from its first; at most 200 unless given.
-        samples: sequences.
-        data_dir: where the data are now, if they have moved.
+        which: checkpoint: ``"best"``, ``"last"`` or a training step.
+        steps: time steps from the start of each sequence; default: all, but at most 200.
+        samples: number of sequences.
+        data_dir: folder of the data, if it has moved.
+
+    Returns:
+        The norms ||dh_tau / dx_t|| by lag and ||dh_T / dh_t|| for each run and part of its state.
+
+    Raises:
+        ConfigError: no run is given, or the sequences are shorter than `steps`.
     """
     if not runs:
         raise ConfigError("gradients needs the folder of at least one run")
@@ -192,7 +198,7 @@ def gradients(
 
 
 def _reach(label: str, net: Model, x: Tensor) -> Reach:
-    """Average over sequences, x of shape (T, samples, m)."""
+    """Return the norms averaged over the sequences x, (T, samples, m)."""
     T, parts = len(x), parts_of(net.rnn)
     inputs = {name: torch.zeros(T, T, dtype=torch.float64) for name in parts}
     states = {name: torch.zeros(T, dtype=torch.float64) for name in parts}
@@ -206,7 +212,7 @@ def _reach(label: str, net: Model, x: Tensor) -> Reach:
 
 
 def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> tuple[Tensor, int]:
-    """Return inputs of the recurrent layer, (T, samples, m), from the part not trained on, and their whole length."""
+    """Return inputs of the recurrent layer, (T, samples, m), from the validation split, and their full length."""
     batch = next(iter(task.evaluation(task.splits[0], samples)))
     weight = net.readout.weight
     batch = batch.to(weight.device, weight.dtype)
@@ -214,13 +220,13 @@ def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> tuple
     if steps is not None and steps > length:
         raise ConfigError(f"the sequences of {task.name} have {length} steps, fewer than {steps}: ask for {length}")
     with torch.no_grad():
-        # Text comes in streams, of which there are as many as the task has.
+        # A text task may have fewer parallel streams than `samples`.
         x = inputs_for(net, task, batch)[: min(SHOWN, length) if steps is None else steps, :samples]
         return net.entered(x), length
 
 
 def _drawn(reaches: Sequence[Reach]) -> Figure:
-    """Draw a row of pictures for each network."""
+    """Draw one row of panels for each network."""
     with styled():
         columns = max(len(reach.inputs) for reach in reaches) + 2
         figure, axes = panels(columns, rows=len(reaches), width=3.8)
@@ -235,7 +241,7 @@ def _drawn(reaches: Sequence[Reach]) -> Figure:
 
 
 def _draw_map(figure: Figure, axis: Axes, name: str, norms: Tensor) -> None:
-    # From zero and each part for itself, as in the figures: columns of important inputs stand out.
+    # Each part has its own colour scale, from zero, as in the paper's figures: columns of important inputs stand out.
     T = len(norms)
     lower = torch.tril(torch.ones_like(norms)).bool()
     extent = (0.5, T + 0.5, T + 0.5, 0.5)
@@ -257,7 +263,7 @@ def _draw_lines(forget: Axes, back: Axes, reach: Reach) -> None:
     if len(reach.states) > 1:
         forget.legend()
     for axis in (forget, back):
-        # A norm that hardly changes should look like it.
+        # A nearly constant norm should look nearly constant.
         low, high = axis.get_ylim()
         axis.set_ylim(min(low, high / 100), high * (3 if high / low < 100 else 1))
 

@@ -1,11 +1,11 @@
-r"""The Grcar matrix, whose eigenvalues doubles do not reach (named in nnRNN's SM, section C), and their exact values.
+r"""The Grcar matrix (nnRNN SM, section C) and its eigenvalues, which double precision cannot compute accurately.
 
-A has -1 below the diagonal, 1 on it and on three diagonals above it. Being a Hessenberg matrix with the same
-number along each diagonal, its leading minors D_m = det(A_m - lambda I) follow a recurrence of five terms,
+A has -1 below the diagonal, 1 on it and on three diagonals above it. A is a Hessenberg and Toeplitz matrix, so its
+leading minors D_m = det(A_m - lambda I) follow a recurrence of five terms,
 
     D_m = (1 - lambda) D_{m-1} + D_{m-2} + D_{m-3} + D_{m-4},    D_0 = 1, D_{-1} = D_{-2} = D_{-3} = 0,
 
-and where D_n = 0 the left eigenvector is (D_0, ..., D_{n-1}) and the right one is the same, read backwards.
+and where D_n = 0 the left eigenvector is (D_0, ..., D_{n-1}) and the right one is its reverse.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eigenloop.analysis.feed_forward import Doubles
 
 Complexes = NDArray[np.complex128]
 
-#: Decimal digits that Newton's method works with.
+#: Decimal digits of the arithmetic in Newton's method.
 DIGITS = 60
 
 
@@ -48,10 +48,13 @@ def grcar(n: int) -> Doubles:
 
 
 def grcar_spectrum(n: int) -> Spectrum:
-    """Find the eigenvalues of the Grcar matrix to the last digit of a double, and their condition numbers.
+    """Return the eigenvalues of the Grcar matrix, correctly rounded to doubles, and their condition numbers.
 
-    Newton's method on D_n with sixty digits, from what a double-precision solver returns. The condition number is
-    |y| |x| / |y^T x| = sum_m |D_m|^2 / |D_n'(lambda)|, since D_n' = -sum_m D_m D_{n-1-m}.
+    Newton's method on D_n with sixty digits, starting from the result of a double-precision solver. The condition
+    number is |y| |x| / |y^T x| = sum_m |D_m|^2 / |D_n'(lambda)|, since D_n' = -sum_m D_m D_{n-1-m}.
+
+    Raises:
+        ValueError: the starting values are too inaccurate, which happens for n above 150.
     """
     with mp.workdps(DIGITS):
         roots = np.array([mp.mpc(value) for value in np.linalg.eigvals(grcar(n))], dtype=object)
@@ -64,7 +67,7 @@ def grcar_spectrum(n: int) -> Spectrum:
         else:
             raise _lost(n)
         values = roots.astype(np.complex128)
-        # Two starts may have met in one eigenvalue: then the sum is not the trace.
+        # If two starting values converged to the same eigenvalue, the sum is not the trace.
         if abs(sum(roots) - n) > mp.mpf(10) ** (-DIGITS // 4):
             raise _lost(n)
         conditions = (squares / abs(slope)).astype(np.float64)
@@ -72,7 +75,7 @@ def grcar_spectrum(n: int) -> Spectrum:
 
 
 def _minors(points: Any, n: int) -> tuple[Any, Any, Any]:
-    """Return D_n, its derivative and |D_0|^2 + ... + |D_{n-1}|^2 for every number in `points`."""
+    """Return D_n, its derivative and |D_0|^2 + ... + |D_{n-1}|^2 for every lambda in `points`."""
     zero = points * 0
     last, slopes, squares = [zero, zero, zero, zero + 1], [zero] * 4, zero.copy()
     for _ in range(n):

@@ -1,7 +1,7 @@
-"""The inverse of NC-GRU's Cayley map, carried by a Neumann series (NC-GRU figures 5, 6 and 8), beside the exact one.
+"""The inverse in NC-GRU's Cayley map, updated by a Neumann series, compared with the exact inverse (figures 5, 6, 8).
 
-One training with the exact inverse gives the steps that an optimizer takes. Along them Z is carried in every way, so
-that all ways are asked for the same inverses; then every way trains a network of its own.
+One training with the exact inverse records the optimizer's steps. Every method then updates Z along these same steps,
+so that all methods approximate the same inverses. In addition every method trains its own network.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled
 
-#: Points of a curve that are written, and batches that a point of a loss curve averages.
+#: Points of a curve in the file, and batches averaged for one point of a loss curve.
 WRITTEN, SMOOTHED = 150, 20
 _NAMES = (*WAYS, "least squares", "exact, float32")
 _COLOURS = dict(zip(_NAMES, (*COLOURS[:4], COLOURS[6], COLOURS[5], COLOURS[4]), strict=True))
@@ -28,7 +28,7 @@ Trainings = dict[str, list[Training]]
 
 
 def smoothed(values: Sequence[float], width: int = SMOOTHED) -> list[float]:
-    """Average over consecutive groups of values.
+    """Return the means of consecutive groups of `width` values.
 
     >>> smoothed([1.0, 3.0, 5.0, 7.0], 2)
     [2.0, 6.0]
@@ -43,7 +43,7 @@ def final_losses(trainings: Sequence[Training]) -> list[float]:
 
 
 def loss_distance(trainings: Sequence[Training], exact: Sequence[Training]) -> list[float]:
-    """Return |loss - loss with the exact inverse| on the same batches, averaged over seeds."""
+    """Return |loss - loss with the exact inverse| at every step, on the same batches, averaged over seeds."""
     pairs = [zip(a.losses, b.losses, strict=True) for a, b in zip(trainings, exact, strict=True)]
     return [statistics.fmean(step) for step in zip(*([abs(x - y) for x, y in pair] for pair in pairs), strict=True)]
 
@@ -51,14 +51,14 @@ def loss_distance(trainings: Sequence[Training], exact: Sequence[Training]) -> l
 def neumann(
     steps: int = 500, seeds: int = 3, size: int = SIZE, length: int = 100, sizes: Sequence[int] = SIZES
 ) -> Result:
-    """Compare ways to keep (I + A)^-1 up to date: error, loss of orthogonality, time, and what a training makes of it.
+    """Compare methods to update (I + A)^-1: error, loss of orthogonality, time, and training loss.
 
     Args:
-        steps: of each training, Adam with rate 1e-3 on the parenthesis problem.
-        seeds: trainings of each way, each from another start on other batches.
+        steps: steps of each training, Adam with learning rate 1e-3 on the parenthesis problem.
+        seeds: trainings per method, each with its own initial weights and batches.
         size: n.
         length: T.
-        sizes: n's for which an update is timed.
+        sizes: values of n for which an update is timed.
     """
     trainings = {way: [train(way, steps, seed, size, length) for seed in range(seeds)] for way in WAYS}
     drifts = replays(trainings[EXACT][0], RESET_EVERY)
@@ -172,7 +172,7 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
         norm.axhline(1, color=COLOURS[1], lw=1, ls="--", label="the series converges below")
         norm.set(xlabel="step", ylabel=r"$\|Z\,\delta A\|_2$", title="The condition of the series")
         norm.set_ylim(top=10)
-        norm.legend(loc="upper right", bbox_to_anchor=(1.0, 0.84))  # between the bound and the curves
+        norm.legend(loc="upper right", bbox_to_anchor=(1.0, 0.84))  # between the line at 1 and the curves
         for way in next(iter(seconds.values())):
             times = [1e3 * seconds_by_way[way] for seconds_by_way in seconds.values()]
             cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[way], label=way)
@@ -188,7 +188,7 @@ def _draw_drifts(axis: Axes, curves: dict[str, list[float]]) -> None:
     for name, values in curves.items():
         way = name.removesuffix(", no reset")
         places = range(1, len(values) + 1)
-        # A reset leaves rounding alone; drawn in full it would stretch the axis down to 1e-14.
+        # After a reset only rounding error is left; drawing it would stretch the axis down to 1e-14.
         shown = [value if value > 1e-13 else float("nan") for value in values]
         if way == name:
             axis.semilogy(places, shown, color=_COLOURS[way], lw=1, label=name)

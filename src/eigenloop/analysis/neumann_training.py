@@ -1,4 +1,4 @@
-"""NC-GRU on the parenthesis problem with the inverse kept in different ways (NC-GRU section 5.1, figure 5)."""
+"""Trains NC-GRU on the parenthesis problem with different methods for the inverse (NC-GRU section 5.1, figure 5)."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from eigenloop.optim import param_groups
 from eigenloop.readout import Model
 from eigenloop.tasks import Parenthesis
 
-#: The paper's: units, -1s in D, sequences, Adam's rate for all parameters, steps between two exact inverses.
+#: The paper's n, number of -1s in D, batch size, learning rate of all parameters, steps between two exact inverses.
 SIZE, NEGATIVE, BATCH, LR, RESET_EVERY = 56, 40, 16, 1e-3, 50
-#: The ways: an exact inverse at every step, the series of three orders, and the authors' code.
+#: The methods: an exact inverse at every step, the series of order 1, 2 and 3, and the authors' code.
 EXACT, PUBLISHED = "exact inverse", "published code"
 WAYS = (EXACT, "order 1", "order 2", "order 3", PUBLISHED)
 
 
 @dataclass(frozen=True)
 class Training:
-    """A training that was done: K steps.
+    """A record of the K steps of a training.
 
     Attributes:
-        losses: of every batch, K of them.
+        losses: the loss of every batch, K of them.
         skews: the entries of A before each step and after the last: (K + 1, n (n - 1) / 2) float64.
         gradients: dL/dA of every step: (K, n (n - 1) / 2) float64.
         defects: ||U^T U - I||_F of the U that each step used, K of them.
@@ -43,7 +43,7 @@ class Training:
 
 
 def network(way: str, task: Parenthesis, size: int, seed: int) -> Model:
-    """Make the NC-GRU with orthogonal U_c; the same start for every way."""
+    """Return an NC-GRU with orthogonal U_c whose inverse is computed by the method `way`; a seed fixes its weights."""
     order = int(way[-1]) if way.startswith("order") else 2
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -54,7 +54,7 @@ def network(way: str, task: Parenthesis, size: int, seed: int) -> Model:
             negative=min(NEGATIVE, size),
             order=order,
             reset_every=RESET_EVERY,
-            tolerance=math.inf,  # the paper's rule alone: no reset for a large residual
+            tolerance=math.inf,  # only the paper's periodic resets: none for a large residual
             exact=way == EXACT,
             generator=torch.Generator().manual_seed(seed),
         )
@@ -68,7 +68,7 @@ def network(way: str, task: Parenthesis, size: int, seed: int) -> Model:
 
 
 def train(way: str, steps: int, seed: int = 0, size: int = SIZE, length: int = 100) -> Training:
-    """Train with Adam on fresh batches and keep what the analysis needs."""
+    """Train with Adam, on new batches at every step, and return the record that the analysis needs."""
     task = Parenthesis(length=length)
     net = network(way, task, size, seed)
     assert isinstance(net.rnn, GRU)

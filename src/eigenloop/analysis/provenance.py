@@ -1,4 +1,4 @@
-"""Where the numbers of an analysis come from: the run that was looked at."""
+"""Where the numbers of an analysis come from: the run folder, commit and checkpoint."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from eigenloop.runs import read_summary
 
 
 def origin(run: Path, step: int) -> dict[str, str | int | None]:
-    """Return the folder as it was named, the commit that it was trained with if it says so, and the checkpoint."""
+    """Return the folder as it was given, the commit of the training (None if not recorded), and the checkpoint."""
     summary = read_summary(run)
     return {"folder": run.as_posix(), "commit": summary.commit if summary else None, "checkpoint": step}
 
 
 def label_for(name: str, run: Path, others: Collection[str]) -> str:
-    """Name a run by its model and task, by its folder too where that is taken, by a number where that is.
+    """Return a label not in `others`: `name`, with the folder added if that is taken, and a number if both are.
 
     >>> label_for("gru on adding", Path("runs/one"), ["gru on adding"])
     'gru on adding (one)'

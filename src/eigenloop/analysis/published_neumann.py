@@ -1,4 +1,4 @@
-"""The Neumann-Cayley update as its authors' code does it, kept for comparison only."""
+"""The Neumann-Cayley update as in its authors' code, for comparison only."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from torch.autograd.function import once_differentiable
 
 from eigenloop.matrices import ScaledCayley, triangle
 
-#: The code computes the inverse anew at every 49th step, where the paper says 50.
+#: The authors' code recomputes the inverse every 49 steps; the paper says 50.
 RESET_EVERY = 49
 
 
 class PublishedNeumann(ScaledCayley):
-    """U = Z (I - A) D where Z follows lr times the gradient, and A the optimizer's step.
+    """U = Z (I - A) D where Z is updated with lr times the gradient, but A with the optimizer's step.
 
-    NC-GRU's algorithm 1 updates Z with deltaA = optimizer_A(gradient), the step that A takes. The code that was
-    published with it computes lr * gradient instead. Under Adam the step has entries of about lr, whatever the size of
-    the gradient, and lr * gradient is smaller by orders of magnitude: between two resets Z hardly moves while A does,
-    and U is no longer orthogonal. The gradient is the paper's (eq. 5 and 6), with this Z and this U.
+    NC-GRU's algorithm 1 updates Z with deltaA = optimizer_A(gradient), the step that A takes. The published code uses
+    lr * gradient instead. Adam's step has entries of about lr, whatever the size of the gradient, so lr * gradient is
+    smaller by orders of magnitude: between two resets Z hardly changes while A does, and U is no longer orthogonal. The
+    gradient is the paper's (eq. 5 and 6), with this Z and this U.
 
     Args:
-        start: a matrix whose A and D to begin with.
+        start: a matrix that gives the initial A and D.
 
     >>> float(PublishedNeumann(ScaledCayley(4)).defect()) < 1e-6
     True
@@ -48,12 +48,12 @@ class PublishedNeumann(ScaledCayley):
         return _PublishedMap.apply(self.skew, self.inverse, self.signs)
 
     def exact(self) -> Tensor:
-        """Return the U that is delivered, in double precision."""
+        """Return U as the network uses it, cast to double precision."""
         return self._map().double()
 
     @torch.no_grad()
     def follow_(self, lr: float) -> None:
-        """Update Z after a step of the optimizer, from the gradient that the step was made of."""
+        """Update Z after an optimizer step, from the gradient of that step; raises RuntimeError without a gradient."""
         if self.skew.grad is None:
             raise RuntimeError("the skew entries have no gradient: call follow_ after the optimizer's step")
         self.steps += 1
@@ -64,7 +64,7 @@ class PublishedNeumann(ScaledCayley):
 
 
 def series(Z: Tensor, step: Tensor, order: int) -> Tensor:
-    """Return (I + X + ... + X^order) Z with X = Z step: the inverse for I + A - step, if Z was that for I + A (eq. 18).
+    """Return (I + X + ... + X^order) Z with X = Z step: about (I + A - step)^-1 if Z = (I + A)^-1 (eq. 18).
 
     >>> eye = torch.eye(2)
     >>> series(eye, 0.1 * eye, order=2)[0, 0]

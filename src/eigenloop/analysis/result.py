@@ -1,4 +1,4 @@
-"""What an analysis gives: numbers, a table of them, and a picture."""
+"""The result of an analysis: numbers, a table and a figure."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from eigenloop.text.numbers import brief
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of numbers and words under headings; a number is written with four digits."""
+    """Rows of numbers and words with column headings; numbers are printed with four significant digits."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
 
     def __str__(self) -> str:
-        """Align the columns, words to the left and numbers to the right."""
+        """Return the table as text, words aligned left and numbers right."""
         cells = [self.columns, *(tuple(written(cell) for cell in row) for row in self.rows)]
         widths = [max(len(row[i]) for row in cells) for i in range(len(self.columns))]
         words = [any(isinstance(row[i], str) for row in self.rows) for i in range(len(self.columns))]
@@ -41,15 +41,15 @@ class Table:
 
 @dataclass(frozen=True)
 class Result:
-    """An analysis that was done.
+    """The result of an analysis.
 
     Attributes:
-        name: as the command line has it.
+        name: name of the analysis on the command line.
         title: a sentence without a full stop.
-        numbers: everything that was computed, as JSON takes it.
-        table: the part of it that people read.
-        figure: the picture, drawn.
-        notes: what else there is to say, in sentences.
+        numbers: everything that was computed, ready for JSON.
+        table: the most important numbers.
+        figure: the matplotlib figure.
+        notes: explanations below the table, in sentences.
     """
 
     name: str
@@ -60,9 +60,9 @@ class Result:
     notes: Sequence[str] = field(default=())
 
     def write(self, folder: Path) -> list[Path]:
-        """Write NAME.json, NAME.png and NAME.svg, each at once or not at all.
+        """Write NAME.json, NAME.png and NAME.svg, each atomically, and return their paths.
 
-        Where other numbers are there already the name is NAME-2, NAME-3, ...: nothing is overwritten.
+        If NAME.json exists with different numbers, the name is NAME-2, NAME-3, ...: nothing is overwritten.
         """
         folder.mkdir(parents=True, exist_ok=True)
         files = {"json": _json(self.numbers), "png": self._drawn("png"), "svg": self._drawn("svg")}
@@ -77,7 +77,7 @@ class Result:
 
     def _drawn(self, kind: str) -> bytes:
         buffer = io.BytesIO()
-        # The same picture has the same bytes: no date, and no random names of clip paths.
+        # The same figure gives the same bytes: no date, and no random names of clip paths.
         metadata = {"Date": None} if kind == "svg" else {"Software": None}
         with styled():
             self.figure.savefig(buffer, format=kind, dpi=150, metadata=metadata, bbox_inches="tight")
@@ -85,12 +85,12 @@ class Result:
 
 
 def _free(path: Path, content: bytes) -> bool:
-    """Whether a file may be written: it is not there, or says the same."""
+    """Whether the path may be written: it does not exist, or has the same content."""
     return not path.exists() or path.read_bytes() == content
 
 
 def written(cell: object) -> str:
-    """Return a cell as text.
+    """Return a table cell as text.
 
     >>> written(0.123456), written(12), written("k"), written(None)
     ('0.1235', '12', 'k', '')

@@ -1,4 +1,4 @@
-"""Numbers for a file that people may open: six significant digits, and not more of them than are needed."""
+"""Keeping result files small and readable: six significant digits, and curves with a limited number of points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenloop.text.numbers import significant
 
 
 def rounded(value: Any, digits: int = 6) -> Any:
-    """Round all floats inside tensors, lists, tuples and dicts; None where one is not finite.
+    """Round all floats inside tensors, lists, tuples and dicts to significant digits; None for inf and NaN.
 
     >>> rounded({"a": (0.1234567891, 2), "b": float("inf")})
     {'a': [0.123457, 2], 'b': None}
@@ -28,7 +28,7 @@ def rounded(value: Any, digits: int = 6) -> Any:
 
 
 def spread(count: int, most: int) -> list[int]:
-    """Choose at most `most` of the places 0..count-1, evenly, the first and the last among them.
+    """Return at most `most` of the indices 0..count-1, evenly spaced, including the first and the last.
 
     >>> spread(3, 10), spread(11, 3)
     ([0, 1, 2], [0, 5, 10])

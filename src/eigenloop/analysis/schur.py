@@ -1,12 +1,12 @@
-"""The learned Schur form W = P Theta P^T (nnRNN figures 3 and 5): rotations on the diagonal, what feeds forward below.
+"""The learned Schur form W = P Theta P^T (nnRNN figures 3 and 5): rotations on the diagonal, feed-forward part below.
 
-An nnRNN is trained in this form, so its Theta is read off its parameters. Any other real W has a Schur form too, which
-LAPACK finds; nnRNN's is then what it is compared with. That form is unique only up to the order of the eigenvalues, so
-of another model only the eigenvalues and the departure from normality are W's own, not where in the triangle an entry
-stands.
+An nnRNN is trained in this form, so Theta follows from its parameters. The Schur form of any other real W is computed
+with LAPACK, for comparison. It is unique only up to the order of the eigenvalues: for other models the eigenvalues and
+the departure from normality are properties of W, but the position of an entry in the triangle is not.
 
-The paper's gamma and theta are parameters: since its T reaches into the 2 x 2 blocks (see `eigenloop.matrices.Schur`),
-the moduli and angles of the eigenvalues are others once T is not zero. Both are shown.
+The paper plots the parameters gamma and theta. Since its T overlaps with the 2 x 2 blocks (see
+`eigenloop.matrices.Schur`), they differ from the moduli and angles of the eigenvalues once T is not zero. Both are
+shown.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from eigenloop.layers import RNN
 from eigenloop.matrices import Schur
 from eigenloop.training import ConfigError, load_run
 
-#: Bins of the histograms, sub-diagonals written to a file, and the smallest entry with a colour of its own.
+#: Bins of the two histograms, sub-diagonals written to the file, and the lower end of the colour scale.
 ANGLE_BINS, ENTRY_BINS, WRITTEN, FAINTEST = 24, 40, 200, 1e-4
 
 
@@ -45,7 +45,7 @@ class Form:
     Attributes:
         theta: Theta, (n, n).
         orthogonal: P, (n, n).
-        trained: theta in [0, 2 pi) and gamma of each block, where Theta is what was trained.
+        trained: the parameters theta, in [0, 2 pi), and gamma of each block; None if Theta was computed from W.
     """
 
     theta: Tensor
@@ -54,28 +54,28 @@ class Form:
 
     @property
     def angles(self) -> Tensor:
-        """Return one of each block: as trained, or in [0, pi] that of the eigenvalue."""
+        """Return an angle for each block: the trained theta, or the eigenvalue's angle in [0, pi]."""
         return self._upper.angle() if self.trained is None else self.trained[0]
 
     @property
     def gamma(self) -> Tensor:
-        """Return one of each block: as trained, or |lambda|."""
+        """Return a modulus for each block: the trained gamma, or |lambda|."""
         return self._upper.abs() if self.trained is None else self.trained[1]
 
     @property
     def _upper(self) -> Tensor:
-        """Return the eigenvalues, of a complex pair the one above the real line."""
+        """Return the real eigenvalues and, of each complex pair, the one with positive imaginary part."""
         return self.eigenvalues[self.eigenvalues.imag >= 0]
 
     def inside_blocks(self) -> Tensor:
-        """Mask the entries of the first sub-diagonal that belong to a 2 x 2 block: (n - 1,)."""
+        """Return a mask of the entries of the first sub-diagonal that belong to a 2 x 2 block: (n - 1,)."""
         if self.trained is not None:
             return torch.arange(len(self.theta) - 1) % 2 == 0
         return torch.diagonal(self.theta, 1) != 0
 
     @functools.cached_property
     def eigenvalues(self) -> Tensor:
-        """Return those of the diagonal blocks, which are those of W: (n,)."""
+        """Return the eigenvalues of the diagonal blocks, which are those of W: (n,)."""
         spectra, row, inside = [], 0, [*self.inside_blocks().tolist(), False]
         while row < len(self.theta):
             size = 2 if inside[row] else 1
@@ -90,7 +90,7 @@ class Form:
 
 
 def trained_form(matrix: Schur) -> Form:
-    """Read Theta off an nnRNN's parameters (eq. 1 and 5)."""
+    """Return the Schur form given by an nnRNN's parameters (eq. 1 and 5)."""
     return Form(
         theta=matrix.form().detach().cpu(),
         orthogonal=matrix.orthogonal.exact().detach().cpu(),
@@ -102,29 +102,32 @@ def trained_form(matrix: Schur) -> Form:
 
 
 def found_form(W: Tensor) -> Form:
-    """Find a lower real Schur form of W: LAPACK's upper one of W^T, transposed."""
+    """Compute a lower real Schur form of W: the transpose of LAPACK's upper form of W^T."""
     upper, P = scipy.linalg.schur(W.detach().double().cpu().numpy().T, output="real")
     return Form(theta=torch.from_numpy(np.ascontiguousarray(upper.T)), orthogonal=torch.from_numpy(P))
 
 
 def alignment(angles: Tensor) -> float:
-    """Return |mean exp(i angle)|: 1 where all angles are one, about sqrt(pi / 4 N) where N are uniform."""
+    """Return |mean exp(i angle)|: 1 if all angles are equal, about sqrt(pi / 4 N) for N uniform angles."""
     return float(torch.polar(torch.ones_like(angles), angles).mean().abs())
 
 
 def non_normality(form: Form) -> float:
-    """Return Henrici's departure from normality over the size of W: sqrt(1 - sum |lambda|^2 / ||W||_F^2)."""
+    """Return Henrici's relative departure from normality: sqrt(1 - sum |lambda|^2 / ||W||_F^2)."""
     square = float(form.theta.square().sum())
     return math.sqrt(max(0.0, 1 - float(form.eigenvalues.abs().square().sum()) / square)) if square > 0 else 0.0
 
 
 def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None = None) -> Result:
-    """Show the Schur forms that networks have learned, one row of pictures for each run.
+    """Show the Schur forms that networks have learned, one row of panels for each run.
 
     Args:
         runs: folders of runs of simple RNNs with real matrices; the first layer of each is shown.
-        which: ``"best"``, ``"last"`` or a step.
-        data_dir: where the data are now, if they have moved.
+        which: checkpoint: ``"best"``, ``"last"`` or a training step.
+        data_dir: folder of the data, if it has moved.
+
+    Raises:
+        ConfigError: no run is given, or a run has no real simple recurrence.
     """
     if not runs:
         raise ConfigError("schur needs the folder of at least one run")
@@ -230,7 +233,7 @@ def _drawn(forms: Sequence[tuple[str, Form]]) -> Figure:
 def _draw_image(figure: Figure, axis: Axes, form: Form, label: str) -> None:
     size = form.theta.abs()
     norm = LogNorm(FAINTEST, max(1.0, float(size.max())))
-    shown = np.ma.masked_equal(size.numpy(), 0.0).clip(min=FAINTEST)  # what is 0 by construction stays white
+    shown = np.ma.masked_equal(size.numpy(), 0.0).clip(min=FAINTEST)  # entries that are 0 by construction stay white
     picture = axis.imshow(shown, norm=norm, cmap="magma_r", interpolation="nearest")
     axis.grid(visible=False)
     axis.set(title=f"$|\\Theta|$, {label}", xlabel="column", ylabel="row")

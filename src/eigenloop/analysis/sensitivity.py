@@ -1,11 +1,11 @@
-r"""How far off the eigenvalues of a computed Schur decomposition are (nnRNN, SM section C).
+r"""How accurate the eigenvalues from a computed Schur decomposition are (nnRNN, SM section C).
 
-The decomposition is backward stable: what it returns belongs to a matrix within rounding of A. An eigenvalue then
-moves by up to 1 / s times that rounding, where s is the cosine of the angle between its left and right
-eigenvectors. Normal matrices have s = 1; for others, such as the Grcar matrix, 1 / s grows without bound. nnRNN
-holds P, Lambda and T themselves, so that no decomposition is needed to know its eigenvalues. What it multiplies with is
-their product, though, rounded to float32, and the eigenvalues of that matrix move as far as 1 / s lets them. The paper
-speaks of the decomposition without numbers; here they are, for both.
+The decomposition is backward stable: its result is exact for a matrix within rounding error of A. An eigenvalue moves
+by up to 1 / s times that rounding error, where s is the cosine of the angle between its left and right eigenvectors.
+Normal matrices have s = 1; for others, such as the Grcar matrix, 1 / s grows without bound. nnRNN stores P, Lambda and
+T, so that its eigenvalues are known without a decomposition. The network multiplies by their product, however, rounded
+to float32, and the eigenvalues of that matrix move by the same factor 1 / s. The paper gives no numbers; this analysis
+measures both errors.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.matrices import Exponential, Schur
 from eigenloop.training import ConfigError
 
-#: Entries of T are normal with deviation tau / sqrt(n).
+#: Values of tau: the entries of T are normal with standard deviation tau / sqrt(n).
 TAUS = (0.0, 0.1, 0.2, 0.5, 1.0, 1.5, 2.0, 3.0)
 LEVELS = (-15, -12, -9, -6, -3)
 GREYS = ("#8c8c8c", "#a6a6a6", "#bfbfbf", "#d6d6d6", "#ebebeb", "#ffffff")
@@ -39,16 +39,16 @@ GREYS = ("#8c8c8c", "#a6a6a6", "#bfbfbf", "#d6d6d6", "#ebebeb", "#ffffff")
 
 @dataclass(frozen=True)
 class Accuracy:
-    """What a Schur decomposition made of a matrix whose eigenvalues are known.
+    """The errors of Schur decompositions of a matrix A whose eigenvalues are known.
 
     Attributes:
-        median_condition: 1 / s, median over the eigenvalues.
-        worst_condition: the largest.
+        median_condition: median of 1 / s over the eigenvalues.
+        worst_condition: largest 1 / s.
         residual: ||A - Q R Q^H||_F / ||A||_F in double precision.
         expected: 1 / s times the rounding of A to doubles, 2^-53 ||A||_2, for the worst eigenvalue.
-        double: largest distance of an eigenvalue from the true one, in double precision.
+        double: largest error of an eigenvalue, in double precision.
         single: the same in single precision.
-        stored: of A rounded to single precision, decomposed in double: what storing it has cost already.
+        stored: the same for A rounded to single precision and decomposed in double: the error due to storage alone.
     """
 
     median_condition: float
@@ -66,8 +66,8 @@ class Accuracy:
 
 
 def conditions(A: Doubles) -> Doubles:
-    """Return 1 / s for every eigenvalue of A, as far as double precision knows its eigenvectors."""
-    # The stubs forget the left vectors.
+    """Return 1 / s for every eigenvalue of A, from eigenvectors computed in double precision."""
+    # scipy's type stubs omit the left eigenvectors.
     decomposition: Any = scipy.linalg.eig(A, left=True, right=True)
     _, left, right = decomposition
     cosines: Doubles = np.abs(np.sum(left.conj() * right, axis=0))
@@ -75,8 +75,8 @@ def conditions(A: Doubles) -> Doubles:
 
 
 def distances(computed: Complexes, true: Complexes) -> Doubles:
-    """Return how far every eigenvalue is from its partner, paired so that the sum is least."""
-    # Imported here because it takes long, and the command line imports this file for every command.
+    """Return the distance of every computed eigenvalue from its true one, paired so that the sum is minimal."""
+    # Imported here because the import is slow, and the command line imports this file for every command.
     from scipy.optimize import linear_sum_assignment
 
     apart: Doubles = np.abs(computed[:, None] - true)
@@ -91,12 +91,12 @@ def schur_values(A: Doubles, single: bool = False) -> tuple[Complexes, float]:
 
 
 def accuracy(A: Doubles, true: Complexes, known: Doubles | None = None) -> Accuracy:
-    """Decompose A in double and in single precision.
+    """Return the errors of decompositions of A in double and in single precision.
 
     Args:
         A: a matrix.
-        true: its eigenvalues.
-        known: their condition numbers, where something better than `conditions` knows them.
+        true: its exact eigenvalues.
+        known: their condition numbers, where they are known more accurately than by `conditions`.
     """
     computed, residual = schur_values(A)
     rough, _ = schur_values(A, single=True)
@@ -114,7 +114,10 @@ def accuracy(A: Doubles, true: Complexes, known: Doubles | None = None) -> Accur
 
 
 def smallest_singular(A: Doubles, real: Doubles, imaginary: Doubles) -> Doubles:
-    """Return sigma_min(z I - A) for z on a grid (imaginary, real): below eps z is an eigenvalue of A + E, |E| < eps."""
+    """Return sigma_min(z I - A) for z on a grid (imaginary, real).
+
+    Where it is below eps, z is an eigenvalue of some A + E with ||E|| < eps.
+    """
     eye = np.eye(len(A))
     rows = [
         np.linalg.svd((real + 1j * y)[:, None, None] * eye - A, compute_uv=False)[:, -1] for y in imaginary.tolist()
@@ -123,9 +126,9 @@ def smallest_singular(A: Doubles, real: Doubles, imaginary: Doubles) -> Doubles:
 
 
 def non_normal(n: int, tau: float, seed: int) -> tuple[Doubles, Complexes]:
-    """Build an nnRNN's W = P (Lambda + T) P^T with eigenvalues on the unit circle; return it and them.
+    """Return an nnRNN's W = P (Lambda + T) P^T with eigenvalues on the unit circle, and these eigenvalues.
 
-    P is dense, as training makes it: with the block-diagonal P of the start W would be triangular already.
+    P is dense, as after training: with the initial block-diagonal P, W would already be block triangular.
     """
     generator = torch.Generator().manual_seed(seed)
     dense = functools.partial(Exponential, init="haar", generator=generator, dtype=torch.float64)
@@ -139,7 +142,7 @@ def non_normal(n: int, tau: float, seed: int) -> tuple[Doubles, Complexes]:
 
 
 def turned(A: Doubles, seed: int) -> Doubles:
-    """Return P A P^T with a random orthogonal P, which hides a triangle from the decomposition."""
+    """Return P A P^T with a random orthogonal P, so that a triangular A is no longer triangular."""
     P: Doubles = initializers.haar(len(A), torch.Generator().manual_seed(seed)).double().numpy()
     return P @ A @ P.T
 
@@ -148,8 +151,8 @@ def sensitivity(size: int = 100, seed: int = 0) -> Result:
     """Measure Schur decompositions of Grcar matrices, of nnRNN's W and of a delay line against true eigenvalues.
 
     Args:
-        size: n, even; of the Grcar matrices it is the largest.
-        seed: of P, theta and T.
+        size: n, even; the largest size of the Grcar matrices.
+        seed: seed for P, theta and T.
     """
     if size < 10 or size % 2:
         raise ConfigError(
@@ -161,7 +164,7 @@ def sensitivity(size: int = 100, seed: int = 0) -> Result:
     upright = {n: accuracy(grcar(n), s.values, s.conditions) for n, s in spectra.items()}
     transposed = {n: accuracy(grcar(n).T, s.values, s.conditions) for n, s in spectra.items()}
     networks = {tau: accuracy(*non_normal(size, tau, seed)) for tau in TAUS}
-    # All its eigenvalues are zero with one eigenvector between them.
+    # All its eigenvalues are zero and share one eigenvector, so 1 / s is infinite.
     delay = accuracy(turned(theta(size, 1.0, 0.0), seed), np.zeros(size, complex), np.array([np.inf]))
     rows = [(f"nnRNN, tau = {tau:g}", size, *_cells(one)) for tau, one in networks.items()]
     rows.append(("delay line, turned", size, *_cells(delay)))
@@ -274,7 +277,7 @@ def _lines(axis: Axes, x: Sequence[float], lines: Mapping[str, tuple[list[float]
 def _draw_plane(figure: Figure, axis: Axes, n: int, spectrum: Spectrum) -> None:
     A = grcar(n)
     real, upper = np.linspace(-0.8, 3.0, 58), np.linspace(0.0, 3.3, 45)
-    # A is real: the lower half of the plane mirrors the upper one.
+    # A is real, so the lower half plane mirrors the upper one.
     sigma = np.log10(np.maximum(smallest_singular(A, real, upper), 1e-17))
     imaginary, both = np.concatenate((-upper[:0:-1], upper)), np.concatenate((sigma[:0:-1], sigma))
     shades: Any = axis.contourf(real, imaginary, both, levels=LEVELS, colors=GREYS, extend="both")

@@ -1,4 +1,4 @@
-"""The state of a recurrent layer as one real vector, whatever the layer makes of it."""
+"""The state of any recurrent layer as one real vector."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Layer = RecurrentLayer | nn.RNNBase
 
 
 class Flat:
-    """A layer whose state is (B, N) reals: those of all layers one after the other, then an LSTM's cells.
+    """A recurrent layer whose state is one real (B, N) tensor: the states of all its layers, then an LSTM's cells.
 
-    A complex unit counts as two entries, its real and its imaginary part.
+    A complex unit gives two entries, its real and its imaginary part.
     """
 
     def __init__(self, rnn: Layer) -> None:
@@ -30,11 +30,11 @@ class Flat:
 
     @property
     def size(self) -> int:
-        """N."""
+        """Return N."""
         return sum(self.sizes) * self.copies * (2 if self.complex else 1)
 
     def initial(self) -> Tensor:
-        """Return the state before the first step, (N,): zero unless it is trained."""
+        """Return the initial state, (N,): zero unless it is trained."""
         if getattr(self.rnn, "train_initial_state", False):
             names = [f"{name}_l{i}" for name in self.carried for i in range(len(self.sizes))]
             return torch.cat([self._real(getattr(self.rnn, name)[None]) for name in names], 1)[0]
@@ -42,12 +42,12 @@ class Flat:
         return torch.zeros(self.size, dtype=weight.real.dtype, device=weight.device)
 
     def step(self, x: Tensor, state: Tensor) -> Tensor:
-        """Take one step, (B, m) and (B, N) to (B, N); differentiable."""
+        """Return the state (B, N) after one step with input x (B, m) from `state` (B, N); differentiable."""
         _, after = self.rnn(x[:, None] if self.rnn.batch_first else x[None], self._given(state))
         return torch.cat([self._real(layer) for layer in _single(after)], dim=1)
 
     def _given(self, state: Tensor) -> Any:
-        """Bring (B, N) into the form that the layer takes."""
+        """Convert (B, N) to the form in which the layer takes its state."""
         if self.complex:
             state = torch.view_as_complex(state.unflatten(1, (-1, 2)).contiguous())
         layers = state.split(self.sizes * self.copies, dim=1)
@@ -63,19 +63,19 @@ class Flat:
 
 
 def _single(state: Any) -> list[Tensor]:
-    """Return the (B, n) parts of a state, in whichever form the layer gives it."""
+    """Return the (B, n) tensors that make up a state, whatever its form."""
     if isinstance(state, Tensor):
         return list(state) if state.dim() == 3 else [state]
     return [part for one in state for part in _single(one)]
 
 
 def sizes_of(rnn: Layer) -> list[int]:
-    """Return the units of each layer."""
+    """Return the hidden size of each layer."""
     return list(rnn.hidden_sizes) if isinstance(rnn, RecurrentLayer) else [rnn.hidden_size] * rnn.num_layers
 
 
 def parts_of(rnn: Layer) -> dict[str, slice]:
-    """Name the parts of the flat state that are looked at apart: layers, ENRNN's long and short, an LSTM's h and c."""
+    """Return the named parts of the flat state: layers, ENRNN's long and short-term parts, an LSTM's h and c."""
     parts: dict[str, slice] = {}
     flat = Flat(rnn)
     width = 2 if flat.complex else 1

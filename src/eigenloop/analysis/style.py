@@ -1,4 +1,4 @@
-"""How the pictures look: one size of letters, quiet axes, colours that everybody can tell apart."""
+"""The style of the figures: one font size, thin axes, and a palette for colour-blind readers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-#: Okabe and Ito's palette, without its yellow, which is too faint for lines.
+#: Okabe and Ito's palette without yellow, which is too light for lines.
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
 
 _RULES = {
@@ -33,15 +33,15 @@ _RULES = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw with our rules inside, and leave the caller's as they were."""
+    """Use our matplotlib settings inside the ``with``, and restore the caller's afterwards."""
     rules: Any = _RULES
     with matplotlib.rc_context(rules):
         yield
 
 
 def panels(columns: int, rows: int = 1, width: float = 4.2, height: float = 3.2) -> tuple[Figure, list[Axes]]:
-    """Make a figure of panels, in reading order; no window is opened. To be called inside `styled`."""
+    """Return a figure and its panels in reading order, without opening a window; call it inside `styled`."""
     figure = Figure(figsize=(width * columns, height * rows))
-    figure.set_layout_engine("constrained", wspace=0.07)  # names of axes stand apart from the panel beside them
+    figure.set_layout_engine("constrained", wspace=0.07)  # keeps axis labels away from the next panel
     axes = [figure.add_subplot(rows, columns, i + 1) for i in range(columns * rows)]
     return figure, axes

@@ -16,7 +16,7 @@ from torch import Tensor
 from eigenloop import initializers
 from eigenloop.analysis.bound_check import Check
 
-#: Sizes n that are drawn, and steps that lead from h = 0 to the one that is looked at.
+#: Values of n, and the number of steps from h = 0 to the step whose Jacobian is taken.
 SIZES, STEPS = (2, 3, 4, 8, 16, 32), 6
 
 
@@ -41,9 +41,9 @@ class Step:
         return torch.diag_embed(1 - self.u) + through_update + through_candidate
 
     def alpha_beta(self, absolute: bool) -> tuple[Tensor, Tensor]:
-        """Return theorem 1's alpha and beta (eq. 9 and 10): with the largest |entry|, or the largest entry as printed.
+        """Return theorem 1's alpha and beta (eq. 9 and 10), with max |h_i|, or with max h_i as printed.
 
-        diag(h) has the norm max |h_i|. The printed max h_i is smaller, or negative, where entries are negative.
+        The norm of diag(h) is max |h_i|. The printed max h_i can be smaller, even negative.
         """
         largest_h, largest_c = ((v.abs() if absolute else v).amax(-1) for v in (self.h, self.c))
         delta_u, delta_r = ((gate * (1 - gate)).amax(-1) for gate in (self.u, self.r))
@@ -52,25 +52,25 @@ class Step:
         return alpha, beta
 
     def saturation(self) -> Tensor:
-        """Return the largest distance of a gate's entry from 0 or 1."""
+        """Return the largest distance of a gate's entry from the nearer of 0 and 1."""
         gates = torch.cat((self.r, self.u), dim=-1)
         return torch.minimum(gates, 1 - gates).amax(-1)
 
 
 def norm(matrices: Tensor) -> Tensor:
-    """Return the 2-norms."""
+    """Return the 2-norm of each matrix."""
     return torch.linalg.matrix_norm(matrices, ord=2)
 
 
 def draw(draws: int, n: int, generator: torch.Generator, *, gates: str = "free", orthogonal: bool = False) -> Step:
-    """Draw networks and let them take a few steps on random inputs.
+    """Draw random networks, run them for a few steps on random inputs, and return the last step.
 
     Args:
-        draws: networks.
+        draws: number of networks.
         n: size.
-        generator: of the draws.
-        gates: ``"free"`` as the weights make them; ``"mixed"``, every entry near 0 or near 1; ``"uniform"``, all
-            entries of a gate near the same. What brings the gates there is left open, as in the corollaries.
+        generator: random generator of the draws.
+        gates: ``"free"``, computed from the weights; ``"mixed"``, every entry set near 0 or near 1; ``"uniform"``, all
+            entries of a gate set near 0, or all near 1. The corollaries assume such gates, whatever causes them.
         orthogonal: U_r and U_c orthogonal and f modReLU, as in NC-GRU; otherwise f is tanh.
     """
 
@@ -89,7 +89,7 @@ def draw(draws: int, n: int, generator: torch.Generator, *, gates: str = "free",
     U_u = weight()
     U_r, U_c = (haar(), haar()) if orthogonal else (weight(), weight())
     threshold = uniform(-0.1, 0.1, draws, n)
-    # How close to 0 or 1 the gates are where they are made to be.
+    # The largest distance from 0 or 1 of gates that are set.
     closeness = 10 ** uniform(-4.0, -1.3, draws, 1)
     spread, after = uniform(0.0, 3.0, draws, 1), torch.zeros(draws, n, dtype=torch.float64)
     for _ in range(STEPS):
@@ -110,7 +110,7 @@ def draw(draws: int, n: int, generator: torch.Generator, *, gates: str = "free",
 
 
 def _sizes(draws: int) -> list[tuple[int, int]]:
-    """Share the draws among the sizes."""
+    """Distribute the draws over the sizes; return pairs (size, draws)."""
     return [(draws * (i + 1) // len(SIZES) - draws * i // len(SIZES), n) for i, n in enumerate(SIZES)]
 
 
@@ -123,7 +123,7 @@ def _joined(values: list[Tensor]) -> Tensor:
 
 
 def theorem_1(draws: int, generator: torch.Generator) -> Check:
-    """||dh'/dh|| <= alpha + beta ||U_c|| (eq. 8), as printed and with absolute values."""
+    """Check ||dh'/dh|| <= alpha + beta ||U_c|| (eq. 8), as printed and with absolute values."""
     steps = _drawn(draws, generator)
     bounds = {}
     for version, absolute in (("as printed", False), ("with absolute values", True)):
@@ -133,7 +133,7 @@ def theorem_1(draws: int, generator: torch.Generator) -> Check:
 
 
 def corollary_1(draws: int, generator: torch.Generator) -> Check:
-    """Alpha <= ||U_u|| / 2 + 1 and beta <= ||U_r|| / 4 + 1 for tanh (eq. 13); both, one after the other."""
+    """Check alpha <= ||U_u|| / 2 + 1 and then beta <= ||U_r|| / 4 + 1, for tanh (eq. 13)."""
     steps = _drawn(draws, generator)
     pairs = [step.alpha_beta(absolute=True) for step in steps]
     measured = _joined([alpha for alpha, _ in pairs] + [beta for _, beta in pairs])
@@ -142,7 +142,7 @@ def corollary_1(draws: int, generator: torch.Generator) -> Check:
 
 
 def _saturated(steps: list[Step], constant: float) -> Tensor:
-    """Bound alpha + beta for gates within e of 0 or 1: what "about" means in eq. 14 and 15.
+    """Return a bound of alpha + beta for gates within e of 0 or 1, which makes the "about" in eq. 14 and 15 precise.
 
     e (1 - e) <= e bounds both deltas, so alpha + beta <= 2 + e ((H + C) ||U_u|| + H ||U_r||) with H = max |h_i| and
     C = max |c_i|, at most 1 with tanh. If every gate has all its entries on one side, either max (1 - u) or max u is at
@@ -157,14 +157,14 @@ def _saturated(steps: list[Step], constant: float) -> Tensor:
 
 
 def corollary_2(draws: int, generator: torch.Generator) -> Check:
-    """Alpha + beta <~ 2 for saturated gates (eq. 14), <~ 1 where each gate is all open or all closed (eq. 15)."""
+    """Check alpha + beta <~ 2 for saturated gates (eq. 14), <~ 1 if each gate is all open or all closed (eq. 15)."""
     groups = {2.0: _drawn(draws // 2, generator, gates="mixed"), 1.0: _drawn(draws // 2, generator, gates="uniform")}
     measured = _joined([sum(s.alpha_beta(absolute=True), torch.zeros(())) for steps in groups.values() for s in steps])
     return Check("NC-GRU corollary 2", r"$\alpha + \beta$", measured, _saturation_bounds(groups))
 
 
 def corollary_3(draws: int, generator: torch.Generator) -> Check:
-    """||dh'/dh|| <~ 2 and <~ 1 for NC-GRU (eq. 21 and 22), whose modReLU does not bound h by 1."""
+    """Check ||dh'/dh|| <~ 2 and <~ 1 for NC-GRU (eq. 21 and 22), whose modReLU does not bound h by 1."""
     groups = {
         2.0: _drawn(draws // 2, generator, gates="mixed", orthogonal=True),
         1.0: _drawn(draws // 2, generator, gates="uniform", orthogonal=True),

@@ -1,4 +1,4 @@
-"""ENRNN's theorem 3.1 and nnRNN's propositions 1 and 2: simple recurrences with a short or a non-normal memory."""
+"""ENRNN's theorem 3.1 and nnRNN's propositions 1 and 2: simple recurrences with short-term or non-normal memory."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from torch import Tensor
 from eigenloop.analysis.bound_check import Check
 from eigenloop.analysis.theorems_gated import norm
 
-#: Sizes of W_S that are drawn, the longest lag, and the inputs.
+#: Sizes of W_S, the longest lag, and the number of input features.
 SHORT_SIZES, LAGS, INPUTS = (2, 4, 8, 16), 8, 3
 
 
 def short_term(draws: int, generator: torch.Generator) -> tuple[Check, Check]:
-    """Try theorem 3.1 with ReLU: ||dh_{t+tau}/dh_t|| <= ||W_S||^tau, and ||dh_{t+tau}/dx_t|| <= ||W_S||^tau ||U_S||.
+    """Check theorem 3.1 with ReLU: ||dh_{t+tau}/dh_t|| <= ||W_S||^tau, ||dh_{t+tau}/dx_t|| <= ||W_S||^tau ||U_S||.
 
-    W_S is scaled to a 2-norm in (0.5, 1), the theorem's premise. Training keeps the spectral radius below 1 and not
+    W_S is scaled to a 2-norm in (0.5, 1), as the theorem assumes. Training keeps the spectral radius below 1 but not
     the norm, which is larger for a non-normal W_S; with the radius in place of the norm the inequalities do not hold.
     """
     measured: tuple[list[Tensor], list[Tensor]] = ([], [])
@@ -73,7 +73,7 @@ def _relu_jacobians(W: Tensor, U: Tensor, generator: torch.Generator) -> tuple[l
 
 
 def fisher_memory(theta: Tensor) -> Tensor:
-    """Return J(k) = e1^T (Theta^k)^T C^-1 Theta^k e1, C = sum_j Theta^j (Theta^j)^T, of a nilpotent Theta: (N,)."""
+    """Return J(k) = e1^T (Theta^k)^T C^-1 Theta^k e1, C = sum_j Theta^j (Theta^j)^T, for a nilpotent Theta: (N,)."""
     N = len(theta)
     power, C, columns = torch.eye(N, dtype=theta.dtype), torch.zeros_like(theta), []
     for _ in range(N):
@@ -85,14 +85,15 @@ def fisher_memory(theta: Tensor) -> Tensor:
 
 
 def proposition_1(draws: int, generator: torch.Generator) -> Check:
-    """J(k) >= alpha^k (alpha - 1) / ((alpha^(k+1) - 1) sigma^(2 (N-1))) for a strictly lower triangular Theta (eq. 4).
+    """Check J(k) >= alpha^k (alpha - 1) / ((alpha^(k+1) - 1) sigma^(2 (N-1))), Theta strictly lower triangular (eq. 4).
 
     Theta = D A with sqrt(alpha) on D's first sub-diagonal and A unit lower triangular, sigma = ||A||.
 
     Note [Why the statement holds]
-        The supplement's proof takes D^k A for (D A)^k (eq. 8), and its last line (eq. 13) is wrong. But Cauchy and
-        Schwarz give J(k) = v^T C^-1 v >= v_i^2 / C_ii for every i, with v = Theta^k e1. At i = k + 1 the only path of
-        k steps from 1 is along the sub-diagonal, so v_i^2 = alpha^k; and because ||Theta|| <= sqrt(alpha) sigma,
+        The supplement's proof replaces (D A)^k by D^k A (eq. 8), and its last line (eq. 13) is wrong. But the
+        Cauchy-Schwarz inequality gives J(k) = v^T C^-1 v >= v_i^2 / C_ii for every i, with v = Theta^k e1. For
+        i = k + 1 the only path of k steps from 1 is along the sub-diagonal, so v_i^2 = alpha^k; and because
+        ||Theta|| <= sqrt(alpha) sigma,
         C_ii = sum_{j<=k} ||(Theta^T)^j e_i||^2 <= sum_{j<=k} (alpha sigma^2)^j. So
 
             J(k) >= alpha^k / sum_{j=0..k} (alpha sigma^2)^j,
@@ -121,15 +122,15 @@ def proposition_1(draws: int, generator: torch.Generator) -> Check:
 
 
 def _geometric(ratio: float, terms: Tensor) -> Tensor:
-    """Return 1 + ratio + ... of this many terms."""
+    """Return the geometric sum 1 + ratio + ... with this many terms."""
     return terms if abs(ratio - 1) < 1e-9 else (ratio**terms - 1) / (ratio - 1)
 
 
 def power_entry(x: float, t: int, distance: int) -> float:
     """Return (A^t)_{i, i+distance} for A with 1 on the diagonal and x above: sum_l C(t, l) C(distance-1, l-1) x^l.
 
-    A path of t steps from i to j goes l of them upwards and stays in t - l: C(t, l) choices of when, and
-    C(distance - 1, l - 1) ways to split the distance into l parts.
+    A path of t steps from i to i + distance moves in l of them and stays in t - l: there are C(t, l) choices of the
+    moving steps, and C(distance - 1, l - 1) ways to split the distance into l parts.
 
     >>> power_entry(1.0, 2, 1), power_entry(1.0, 2, 2)
     (2.0, 3.0)
@@ -138,9 +139,9 @@ def power_entry(x: float, t: int, distance: int) -> float:
 
 
 def proposition_2(draws: int, generator: torch.Generator) -> Check:
-    """Try (A^t)_ij = sum_l O(C(t, l)) x^l for A = I + x (ones above the diagonal): the constants are C(j-i-1, l-1).
+    """Check (A^t)_ij = sum_l O(C(t, l)) x^l for A = I + x (ones above the diagonal): the constants are C(j-i-1, l-1).
 
-    The proposition leaves them open; with 1 in their place it would not be a bound.
+    The proposition does not state the constants; with 1 in their place it is not a bound.
     """
     measured, plain, exact = [], [], []
     for _ in range(draws):

@@ -1,11 +1,11 @@
 r"""Transients of a linear network with a triangular Theta (nnRNN section 3.1, figure 1b).
 
-h_{t+1} = Theta h_t from starts that are uniform on the unit sphere. With d = 0 Theta is nilpotent: Theta^n = 0.
+h_{t+1} = Theta h_t with h_0 uniform on the unit sphere. With d = 0 Theta is nilpotent: Theta^n = 0.
 
 Note [What is averaged]
-    The caption of figure 1b speaks of the standard deviation across hidden units, averaged over the starts; that
-    is `across_units`. The published notebook takes the standard deviation of every unit over the starts and
-    averages over the units; that is `across_starts`. Both are computed, the first is drawn.
+    According to its caption, figure 1b shows the standard deviation across hidden units, averaged over the initial
+    states; that is `across_units`. The published notebook takes the standard deviation of every unit over the initial
+    states and averages over the units; that is `across_starts`. Both are computed, the first is drawn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from eigenloop.analysis.style import panels, styled
 
 @dataclass(frozen=True)
 class Band:
-    """A mean and a standard deviation for every t."""
+    """A mean and a standard deviation for every t, drawn as a curve with a band."""
 
     mean: Doubles
     deviation: Doubles
@@ -32,13 +32,13 @@ class Band:
 
 @dataclass(frozen=True)
 class Transient:
-    """What becomes of the starts under Theta, for t = 0, 1, ...
+    """Statistics of h_t = Theta^t h_0 over random initial states, for t = 0, 1, ...
 
     Attributes:
-        norm: ||h_t|| over the starts.
-        across_units: of a start, the standard deviation of the entries of h_t; over the starts.
-        across_starts: of a unit, the standard deviation over the starts; over the units.
-        root_mean_square: sqrt(E ||h_t||^2) = ||Theta^t||_F / sqrt(n), without any draw.
+        norm: ||h_t||; mean and deviation over the initial states.
+        across_units: the standard deviation across the entries of h_t; mean and deviation over the initial states.
+        across_starts: the standard deviation of a unit over the initial states; mean and deviation over the units.
+        root_mean_square: sqrt(E ||h_t||^2) = ||Theta^t||_F / sqrt(n), in closed form.
     """
 
     norm: Band
@@ -55,7 +55,7 @@ def starts(count: int, n: int, seed: int) -> Doubles:
 
 
 def transient(M: Doubles, h: Doubles, steps: int) -> Transient:
-    """Follow the starts h (n, count) for `steps` steps of h' = M h."""
+    """Apply h' = M h to the initial states h (n, count) for `steps` steps and return their statistics."""
     norms, units, singles, powers = [], [], [], []
     power = np.eye(len(M))
     for t in range(steps + 1):
@@ -74,12 +74,12 @@ def _band(values: list[Doubles]) -> Band:
 
 
 def transients(count: int = 1000, size: int = SIZE, seed: int = 0) -> Result:
-    """Follow random starts under the six matrices of figure 1b, for one and a half times n steps.
+    """Measure h_t = Theta^t h_0 over random initial states for the six matrices of figure 1b, up to t = 1.5 n.
 
     Args:
-        count: starts.
+        count: number of initial states.
         size: n.
-        seed: of the starts.
+        seed: seed of the initial states.
     """
     steps = size + size // 2
     h = starts(count, size, seed)
@@ -126,7 +126,7 @@ def _drawn(by_pair: dict[tuple[float, float], Transient], size: int) -> Figure:
         for (alpha, beta), one in by_pair.items():
             colour, ls = look(alpha, beta)
             for axis, band in ((left, one.across_units), (right, one.norm)):
-                # What is left after n steps is zero, which a logarithmic axis has no place for.
+                # After n steps h_t is zero, which a logarithmic axis cannot show.
                 mean, deviation = band.mean[:size], band.deviation[:size]
                 axis.plot(t, mean, color=colour, ls=ls)
                 low = np.maximum(mean - deviation, mean / 10)

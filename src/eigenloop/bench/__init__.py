@@ -1,1 +1,1 @@
-"""How fast a training step is, beside torch's own layers, an eager loop and what the arithmetic alone would cost."""
+"""Benchmarks of training steps and inference against torch's layers, an eager loop and the cost of the arithmetic."""

@@ -1,6 +1,6 @@
-"""The same training step in three ways: our recurrence, a loop over time in eager torch, and torch.nn's layer.
+"""The same training step in three implementations: our recurrence, a loop over time in eager torch, torch.nn's layer.
 
-Every step is forward + backward with the loss on h_n and W given; gradients go to all weights, not to the input.
+A step is forward and backward with the loss on h_n and a given W; gradients are computed for all weights, not for x.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Problem:
             parameter.grad = None
 
     def ours(self) -> None:
-        """Run the step with our recurrence."""
+        """Run the training step with our recurrence."""
         if self.row.kind == "GRU":
             _, h_n = recurrence.gated(
                 self.x, self.W, self.b, None, self.h0, None, "modrelu", "before", "write", input_weight=self.U
@@ -57,7 +57,7 @@ class Problem:
         self._finish(h_n)
 
     def eager(self) -> None:
-        """Run the step as a user would write it: the input multiplied once, then a loop."""
+        """Run the step as a user would write it: one product for all inputs, then a loop over time."""
         loops = {"RNN": self._eager_simple, "GRU": self._eager_gated, "LSTM": self._eager_lstm}
         self._finish(loops[self.row.kind]())
 

@@ -1,7 +1,7 @@
-"""A whole sequence without gradient: our layers beside torch.nn and onnxruntime, all three with torch's own weights.
+"""Inference on complete sequences: our layers against torch.nn and onnxruntime, all with the same weights.
 
-RNN is torch's with ReLU, GRU and LSTM are torch's; so the outputs are the same function, which is checked before
-anything is timed.
+RNN is torch's with ReLU, GRU and LSTM are torch's; so all three compute the same function, which is checked before
+timing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eigenloop.bench.onnx_graph import session
 
 @dataclass(frozen=True)
 class InferenceRow:
-    """T steps, B sequences, n units, m inputs; the goal is 80 % of the floor."""
+    """T time steps, B sequences, n units, m inputs; the goal is 80 % of the speed of the matrix products alone."""
 
     kind: Literal["RNN", "GRU", "LSTM"]
     T: int
@@ -31,7 +31,7 @@ class InferenceRow:
 
     @property
     def flops(self) -> float:
-        """Operations of the products with W and U."""
+        """Floating-point operations of the products with W and U."""
         return {"RNN": 1, "GRU": 3, "LSTM": 4}[self.kind] * 2.0 * self.T * self.B * self.n * (self.n + self.m)
 
     def __str__(self) -> str:
@@ -51,7 +51,11 @@ INFERENCE_ROWS = (
 
 @dataclass
 class InferenceResult:
-    """Medians in seconds; torch and onnxruntime are the faster of one thread and all. None: onnxruntime is missing."""
+    """Median seconds; for torch and onnxruntime the faster of one thread and all.
+
+    `onnxruntime` is None if it is not installed; `floor` is the time of the matrix products alone, at the speed of one
+    large product.
+    """
 
     row: InferenceRow
     ours: float
@@ -60,7 +64,7 @@ class InferenceResult:
     floor: float
 
     def as_dict(self) -> dict[str, object]:
-        """Return everything as plain numbers, ratios included."""
+        """Return all numbers with the ratios, for JSON."""
         values = asdict(self)
         values["x_torch"], values["of_floor"] = self.torch / self.ours, self.floor / self.ours
         values["x_onnxruntime"] = None if self.onnxruntime is None else self.onnxruntime / self.ours
@@ -68,7 +72,11 @@ class InferenceResult:
 
 
 def measure_inference(row: InferenceRow, rounds: int) -> InferenceResult:
-    """Time a row, every contender in turn."""
+    """Time all implementations on a row, in turn.
+
+    Raises:
+        RuntimeError: their outputs differ.
+    """
     torch.manual_seed(0)
     x, every = torch.randn(row.T, row.B, row.m), torch.get_num_threads()
     square = torch.randn(2048, 2048)
@@ -120,7 +128,7 @@ def _our_layer(row: InferenceRow, theirs: nn.RNNBase) -> el.RNN | el.GRU | el.LS
 
 
 def _must_agree(name: str, row: InferenceRow, values: Tensor, expected: Tensor) -> None:
-    """Refuse to time something else than the same function."""
+    """Raise RuntimeError if outputs differ from torch's by more than rounding."""
     difference = (values - expected).abs().max().item()
     if not difference < 1e-3 * max(1.0, expected.abs().max().item()):
         raise RuntimeError(f"{name} and torch.nn differ by {difference:.1e} on {row}: nothing was measured")

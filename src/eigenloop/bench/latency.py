@@ -1,4 +1,4 @@
-"""Single steps with carried state, as in streaming: our layers and integer networks beside torch and onnxruntime."""
+"""Latency of single time steps, as in streaming: our layers and integer networks against torch and onnxruntime."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from eigenloop.deploy.c.compiled import CompiledNetwork
 
 SIZES = (32, 128, 512)
 INPUTS = 10
-#: Sequences side by side, and steps, where more than one is run.
+#: The number of sequences in a batch, and of time steps in a sequence.
 BATCH, STEPS = 32, 100
-#: What is timed, in the order of the table.
+#: The implementations that are timed, in the order of the table.
 CONTENDERS = {
     "stream": "el.Stream",
     "ours": "layer, cached",
@@ -36,10 +36,10 @@ Entry = dict[str, float | str | int]
 
 
 def latencies(rounds: int = 50, calls: int = 20, sizes: tuple[int, ...] = SIZES) -> list[Entry]:
-    """Measure microseconds a step, interleaved, on one thread; NaN for a contender that is not installed.
+    """Return microseconds per time step, measured in turn on one thread; NaN if something is not installed.
 
-    The integer network has weights of 4 bits and a state of 8. ``compiled`` is its step called from Python, ``c`` a
-    step of a sequence that C runs by itself.
+    The integer network has 4-bit weights and an 8-bit state. ``compiled`` is its step called from Python, ``c`` a step
+    of a sequence that runs in C from end to end.
     """
     results: list[Entry] = []
     with _one_thread():
@@ -68,7 +68,7 @@ def latencies(rounds: int = 50, calls: int = 20, sizes: tuple[int, ...] = SIZES)
 
 
 def batch_latencies(rounds: int = 7, calls: int = 1, sizes: tuple[int, ...] = SIZES[:2]) -> list[Entry]:
-    """Measure microseconds a step of `BATCH` sequences of `STEPS` steps, interleaved, on one thread."""
+    """Return microseconds per time step of a batch of `BATCH` sequences, measured in turn on one thread."""
     results: list[Entry] = []
     with _one_thread():
         for n in sizes:
@@ -105,7 +105,7 @@ def _layer(kind: str, n: int, bits: int | None = None) -> el.RNN | el.GRU | el.L
 
 
 def _compiled(kind: str, n: int) -> CompiledNetwork | None:
-    """Return a layer in whole numbers as compiled C; None without a C compiler."""
+    """Return an integer network of one layer as compiled C; None without a C compiler."""
     generator = torch.Generator().manual_seed(0)
     X = torch.randn(30, 4, INPUTS, generator=generator)
     whole = el.deploy.integer(_layer(kind, n, bits=4), calibration=X, state_bits=8)
@@ -116,7 +116,7 @@ def _compiled(kind: str, n: int) -> CompiledNetwork | None:
 
 
 def _interleaved(steps: dict[str, Callable[[], object]], rounds: int, calls: int) -> dict[str, float]:
-    """Return the medians of many short turns, most of which another process on the same core does not interrupt."""
+    """Return median microseconds over many short turns, most of which no other process interrupts."""
     times: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(rounds):
         for name, step in steps.items():

@@ -1,4 +1,4 @@
-"""Timing: every contender in turn, round after round, so that a noisy machine slows all of them alike."""
+"""Timing: implementations take turns, round after round, so that a noisy machine slows all of them alike."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from eigenloop.bench.contenders import Problem
 from eigenloop.bench.memory import peak_megabytes
 from eigenloop.bench.rows import Row
 
-#: torch's threads spin for a while after their work; the next contender should not pay for that.
+#: Seconds of rest before a turn: torch's threads spin for a while after their work and would slow the next turn.
 REST = 0.02
-#: Seconds that a contender's turn lasts at least.
+#: The least seconds of a turn.
 TURN = 0.1
 
 
 @dataclass
 class Result:
-    """Medians in seconds, memory in MB. `torch` and `eager` are the faster of one thread and all."""
+    """Median seconds, and peak memory in MB; `torch` and `eager` are the faster of one thread and all.
+
+    `floor` is the time of the matrix products alone, at the speed of one large product; `busy` and `torch_busy` are
+    measured while every core is busy.
+    """
 
     row: Row
     ours: float
@@ -35,7 +39,7 @@ class Result:
     torch_busy: float | None = None
 
     def as_dict(self) -> dict[str, object]:
-        """Return everything as plain numbers, ratios included."""
+        """Return all numbers with the ratios, for JSON."""
         values = asdict(self)
         values["x_eager"], values["x_torch"] = self.eager / self.ours, self.torch / self.ours
         values["of_floor"] = self.floor / self.ours
@@ -43,7 +47,7 @@ class Result:
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """Time a call as it is in training, where one step follows another: the first of a turn is not counted."""
+    """Return the mean seconds of a call over a turn of repeated calls, as in training; the first is not counted."""
     time.sleep(REST)
     call()
     calls, start = 0, time.perf_counter()
@@ -54,7 +58,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 def with_threads(count: int, call: Callable[[], object]) -> Callable[[], None]:
-    """Make a call that runs with this many torch threads."""
+    """Return a function that makes a call with `count` torch threads."""
 
     def run() -> None:
         before = torch.get_num_threads()
@@ -68,7 +72,7 @@ def with_threads(count: int, call: Callable[[], object]) -> Callable[[], None]:
 
 
 def measure(row: Row, rounds: int, busy: bool) -> Result:
-    """Time a row."""
+    """Time all implementations on a row, with `busy` also on a busy machine, and measure memory."""
     problem, every = Problem(row), torch.get_num_threads()
     square = torch.randn(2048, 2048)
     contenders: dict[str, Callable[[], object]] = {
@@ -99,9 +103,9 @@ def measure(row: Row, rounds: int, busy: bool) -> Result:
 
 
 def interleaved(contenders: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Return the median seconds of each, measured in turn."""
+    """Return the median seconds of each call over `rounds` turns."""
     for call in contenders.values():
-        call()  # the first call builds buffers, threads and pages
+        call()  # the first call allocates buffers and starts threads
     times: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds):
         for name, call in contenders.items():

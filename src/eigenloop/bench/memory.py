@@ -1,4 +1,4 @@
-"""Peak memory of a call, from the kernel's own count (Linux)."""
+"""Peak memory of a call, as counted by the Linux kernel."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _CLEAR = Path("/proc/self/clear_refs")
 
 
 def peak_megabytes(call: Callable[[], None]) -> float | None:
-    """Return by how much the resident memory rises at most during the call; None where that cannot be read.
+    """Return the largest increase of resident memory during a call, in MB; None if it cannot be measured.
 
-    The call is made once before, so that libraries are not counted for whoever comes first. Memory that we keep between
-    calls is given back, so that it counts.
+    A first call loads libraries, so that they are not counted. Memory that our recurrence keeps between calls is
+    released before the second, so that it is counted.
     """
     call()
     gc.collect()
@@ -25,7 +25,7 @@ def peak_megabytes(call: Callable[[], None]) -> float | None:
     try:
         ctypes.CDLL(None).malloc_trim(0)
         before = _read("VmRSS")
-        _CLEAR.write_text("5")  # the peak starts again from here
+        _CLEAR.write_text("5")  # resets the peak
     except (OSError, AttributeError):
         return None
     call()

@@ -1,4 +1,4 @@
-"""torch's RNN (ReLU), GRU or LSTM as one ONNX operator, run by onnxruntime where that is installed."""
+"""torch's RNN (ReLU), GRU or LSTM as one ONNX operator, run by onnxruntime if it is installed."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-#: Where ONNX has a gate that stands k-th in torch: GRU r, u, c -> u, r, c; LSTM i, f, g, o -> i, o, f, g.
+#: The indices of torch's gates in the order of ONNX: GRU r, u, c -> u, r, c; LSTM i, f, g, o -> i, o, f, g.
 _ONNX_ORDER = {"RNN": (0,), "GRU": (1, 0, 2), "LSTM": (0, 3, 1, 2)}
-#: What is carried from step to step.
+#: The names of the states.
 _CARRIED = {"RNN": ("h",), "GRU": ("h",), "LSTM": ("h", "c")}
 
 
 def session(layer: nn.RNNBase, threads: int) -> Callable[[Tensor], Tensor] | None:
-    """Return a call x -> output of all steps, or None without onnx and onnxruntime."""
+    """Return a function from x to the outputs of all time steps; None without onnx and onnxruntime."""
     run = _loaded(layer, threads, carried=False)
     if run is None:
         return None
@@ -27,7 +27,7 @@ def session(layer: nn.RNNBase, threads: int) -> Callable[[Tensor], Tensor] | Non
 
 
 def step_session(layer: nn.RNNBase) -> Callable[[Tensor], Tensor] | None:
-    """Return a call x -> h of one step, (1, B, m), on one thread, that carries its state; None without onnxruntime."""
+    """Return a function from x, (1, B, m), to h that keeps its state, on one thread; None without onnxruntime."""
     run = _loaded(layer, 1, carried=True)
     if run is None:
         return None
@@ -45,7 +45,7 @@ def step_session(layer: nn.RNNBase) -> Callable[[Tensor], Tensor] | None:
 
 
 def _loaded(layer: nn.RNNBase, threads: int, *, carried: bool) -> Any:
-    """Return a session of onnxruntime, or None where that is not installed."""
+    """Return a session of onnxruntime; None if it is not installed."""
     try:
         import onnx  # noqa: F401
         import onnxruntime
@@ -58,7 +58,7 @@ def _loaded(layer: nn.RNNBase, threads: int, *, carried: bool) -> Any:
 
 
 def _graph(layer: nn.RNNBase, carried: bool) -> bytes:
-    """Return a model with x (T, B, m) -> Y (T, 1, B, n); or x and carried states (1, B, n) -> the states after."""
+    """Return a model from x (T, B, m) to Y (T, 1, B, n); with `carried` from x and states (1, B, n) to new states."""
     from onnx import TensorProto, helper, numpy_helper
 
     kind, n = type(layer).__name__, layer.hidden_size

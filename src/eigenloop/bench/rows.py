@@ -8,12 +8,12 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Row:
-    """One training step: T steps, B sequences, n units, m inputs.
+    """A training step on T time steps, B sequences, n units and m inputs.
 
     Attributes:
         kind: ``"RNN"`` (modReLU), ``"GRU"`` (NC-GRU) or ``"LSTM"`` (torch's).
-        eager_goal: how many times faster than an autograd loop we want to be.
-        torch_goal: how many times faster than torch's layer of that kind.
+        eager_goal: the desired speed-up over a loop in eager torch.
+        torch_goal: the desired speed-up over torch's layer of that kind.
     """
 
     kind: Literal["RNN", "GRU", "LSTM"]
@@ -26,12 +26,12 @@ class Row:
 
     @property
     def gates(self) -> int:
-        """How many matrices are multiplied with at every step."""
+        """The number of recurrent matrices, one for each gate."""
         return {"RNN": 1, "GRU": 3, "LSTM": 4}[self.kind]
 
     @property
     def flops(self) -> float:
-        """Operations of all products: with W one forward and two backward; with U one each, as x has no gradient."""
+        """Floating-point operations of all products: W one forward, two backward; U one each, as x has no gradient."""
         return self.gates * self.T * self.B * self.n * (6.0 * self.n + 4.0 * self.m)
 
     def __str__(self) -> str:

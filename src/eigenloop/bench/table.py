@@ -1,4 +1,4 @@
-"""``eigenloop bench``: the table of the fused recurrences, measured interleaved in one run."""
+"""The tables of ``eigenloop bench``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _INFERENCE_COLUMNS = ("layer, T, B, n, m", "ours ms", "x torch.nn", "x onnxrunti
 
 
 def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> None:
-    """Measure and print the rows, or those of certain numbers from 1, and the latencies of single steps."""
+    """Measure and print training steps and latencies; with `only`, just the training steps of these rows, from 1."""
     if not as_json:
         print(f"training step (forward + backward, loss on h_n), {_machinery()}")
         print(_line((*_COLUMNS, "busy: x alone") if busy else _COLUMNS))
@@ -32,7 +32,7 @@ def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> 
 
 
 def print_inference(rounds: int, as_json: bool) -> None:
-    """Measure and print a whole sequence without gradient."""
+    """Measure and print inference on complete sequences."""
     if not as_json:
         print(f"whole sequences without gradient, {_machinery()}")
         print(_line(_INFERENCE_COLUMNS))
@@ -78,7 +78,7 @@ def _line(cells: tuple[str, ...]) -> str:
 
 
 def print_latencies(as_json: bool) -> None:
-    """Measure and print single steps, of one sequence and of several side by side."""
+    """Measure and print the latency of single time steps, of one sequence and of a batch."""
     _print_steps(latencies(), CONTENDERS, "one step, one sequence, one thread: microseconds", as_json)
     title = f"{BATCH} sequences side by side, one thread: microseconds a step of all"
     _print_steps(batch_latencies(), BATCH_CONTENDERS, title, as_json)

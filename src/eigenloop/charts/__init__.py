@@ -1,6 +1,7 @@
-"""One way to draw, under every page: static SVG and HTML that need no script, with a small script for reading values.
+"""Charts for all pages: static SVG and HTML that need no script, and a small script that shows values on hover.
 
-A page puts `charts` into its frame (`pages.frame`), gives `rules(figures)` to its style, and writes ``{{ figure }}``.
+A page names `eigenloop.charts` in its frame (`pages.frame`), adds `rules(figures)` to its style, and writes
+``{{ figure }}`` in its template.
 
 | what | made by |
 |---|---|
@@ -13,9 +14,9 @@ A page puts `charts` into its frame (`pages.frame`), gives `rules(figures)` to i
 
 Note [Why these are not drawn by a library]
     The same learning curves (four runs, a logarithmic axis, a baseline, a run that diverges) were drawn by Vega-Lite
-    (altair 6.3 with vl-convert 1.9), Plotly 7.1, matplotlib 3.11 and this package, and looked at in light and dark at
-    400 and 1280 pixels. uPlot and Observable Plot draw in the browser only, so that a reader without scripts sees
-    nothing; they were not drawn.
+    (altair 6.3 with vl-convert 1.9), Plotly 7.1, matplotlib 3.11 and this package, and compared in light and dark mode
+    at 400 and 1280 pixels. uPlot and Observable Plot draw only in the browser, so that a reader without scripts sees
+    nothing; they were not compared.
 
     | | Vega-Lite | Plotly | matplotlib | here |
     |---|---|---|---|---|
@@ -28,10 +29,10 @@ Note [Why these are not drawn by a library]
     | script for hovering | 900 KB | in the above | none | 6 KB |
     | new dependencies | 34 MB | 10 MB | none | none |
 
-    A static SVG of fixed size cannot keep its letters readable on a phone and on a desk at once, and a library that
-    lays out again needs its script, which is larger than our pages. Hence Note [Charts that stretch].
+    A static SVG of fixed size is not readable both on a phone and on a large screen, and a library that redoes the
+    layout needs its script, which is larger than our pages. Hence Note [Charts that stretch].
 
-Figures that are files of their own (`eigenloop analyse`) are drawn by matplotlib, see `analysis.style`.
+Figures that are written as separate files (`eigenloop analyse`) are drawn by matplotlib, see `analysis.style`.
 """
 
 from eigenloop.charts.chart import Chart, draw

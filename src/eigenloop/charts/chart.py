@@ -1,9 +1,9 @@
-"""The geometry of one chart: where its ticks, curves and labels are. The template turns it into SVG.
+"""The layout of one chart: the positions of its ticks, curves and labels. The template turns it into SVG.
 
 Note [Charts that stretch]
-    Curves live in a nested SVG of WIDTH x HEIGHT units that is stretched to whatever width the page has, with strokes
-    that do not scale; ticks and labels stand at percentages. So letters keep their size on a phone, and no script
-    is needed to lay the chart out again.
+    Curves are in a nested SVG of WIDTH x HEIGHT units that is stretched to the width of the page, with strokes that do
+    not scale; ticks and labels are positioned in percent. So text keeps its size on a phone, and no script is needed
+    for the layout.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from eigenloop.charts.scales import Scale
 from eigenloop.charts.values import Table, listed, sampled
 from eigenloop.text.typography import quantity
 
-#: The usual height of a chart on the page, and how far apart labels must be, in pixels.
+#: The default height of a chart, and the least distance between two labels, in pixels.
 PIXELS, LETTER = 340, 17
-#: Which line of several is named in the margin: the first of these weights that there is.
+#: The line of a legend entry that is named in the margin is the one whose weight comes first here.
 TELLING: tuple[Weight, ...] = ("strong", "dots", "dotted", "thin", "cloud", "rings", "faint")
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A tick: its place in percent from the left or from the top, and its label."""
+    """A tick: its position in percent from the left or from the top, and its label."""
 
     place: float
     label: str
@@ -35,7 +35,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Reference:
-    """A dashed line: its place in percent from the top, its label, at which end of it and on which side that stands."""
+    """A dashed line: its position in percent from the top, its label, at which end and on which side the label is."""
 
     place: float
     label: str
@@ -45,13 +45,15 @@ class Reference:
 
 @dataclass(frozen=True)
 class Curve:
-    """One line, placed.
+    """One line in chart coordinates.
 
     Attributes:
-        style: the classes that give it its colour, weight and key.
-        line: the path through its points, `dots` those that are marked, and `band` the one around the spread.
-        lost: where it stopped being finite, in percent.
-        points: those of a scatter plot: left and top in percent, and the name.
+        style: the CSS classes for its colour, weight and key.
+        line: the SVG path through its points.
+        dots: the SVG path of the points that are marked.
+        band: the SVG path around the spread.
+        lost: the positions, in percent, where its values stop being finite.
+        points: the points of a scatter plot: left and top in percent, and the name.
     """
 
     style: str
@@ -64,7 +66,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class EndLabel:
-    """A name in the margin at the height, in pixels, where a curve ends; `start` is that end in percent."""
+    """A name in the margin, at a height in pixels near the end of its curve; `start` is that end in percent."""
 
     style: str
     text: str
@@ -74,11 +76,11 @@ class EndLabel:
 
 @dataclass(frozen=True)
 class Chart:
-    """All that is drawn of some lines.
+    """A laid-out chart.
 
     Attributes:
-        choice: what a reader picks to see this one among the charts of a figure, such as ("loss", "steps").
-        values: some of its values as a table, for those who cannot see or hover.
+        choice: what a reader selects to see this chart of a figure, such as ("loss", "steps").
+        values: some of its values as a table, for readers who cannot see the chart or hover over it.
     """
 
     title: str
@@ -99,12 +101,12 @@ class Chart:
 
     @property
     def margin(self) -> int:
-        """How wide the labels at the right are, in pixels."""
+        """The width of the labels at the right, in pixels."""
         return 24 + round(7.6 * max((len(end.text) for end in self.ends), default=0))
 
     @property
     def inset(self) -> int:
-        """How wide the labels of the ticks at the left are, in pixels."""
+        """The width of the tick labels at the left, in pixels."""
         return 18 + round(7.4 * max((len(mark.label) for mark in self.y_marks), default=0))
 
 
@@ -121,7 +123,7 @@ def draw(
     ends: bool = True,
     height: int = PIXELS,
 ) -> Chart:
-    """Lay out lines on two axes, with dashed reference lines and, with `ends`, the names of the lines at the right."""
+    """Return the chart of lines on two axes, dashed `references` and, with `ends`, the lines' names at the right."""
     drawn = [line for line in lines if any(True for _ in line.points())]
     return Chart(
         title=title,
@@ -174,7 +176,7 @@ def _curve(line: Line, x: Scale, y: Scale) -> Curve:
     placed, lost = paths.pieces(line, x, y)
     middles = [[point[:2] for point in piece] for piece in placed]
     joined = [] if line.scattered else [piece for piece in middles if len(piece) > 1]
-    # A point on its own is not a line, and would not be seen.
+    # A line of a single point would be invisible, so it is drawn as a dot.
     alone = [] if line.scattered else [piece for piece in middles if len(piece) == 1]
     marked = middles if line.weight == "dots" else alone
     return Curve(
@@ -198,7 +200,7 @@ def _points(line: Line, x: Scale, y: Scale) -> tuple[tuple[float, float, str], .
 
 
 def _ends(drawn: Sequence[Line], x: Scale, y: Scale, height: int) -> tuple[EndLabel, ...]:
-    """Write the name of each key where its most telling line ends."""
+    """Return a label for each key, at the end of its line whose weight comes first in `TELLING`."""
     telling: dict[int, Line] = {}
     for line in drawn:
         best = telling.get(line.key.index)
@@ -218,7 +220,7 @@ def _ends(drawn: Sequence[Line], x: Scale, y: Scale, height: int) -> tuple[EndLa
 
 
 def _described(drawn: Sequence[Line], references: Sequence[str]) -> str:
-    """Say in words what the chart shows: where every line begins and ends."""
+    """Return a description in words: where every line begins and ends."""
     parts = []
     for line in drawn:
         if line.read:

@@ -1,4 +1,4 @@
-"""Labels that would cover each other, moved apart; and labels put where the fewest curves pass."""
+"""Placement of labels: moved apart if they would overlap, and put where the fewest curves pass."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-#: How much of the width of a chart the label of a reference line may take; and how close to the line, as a part of the
-#: height, a curve may run without touching its label.
+#: The width of a reference line's label as a fraction of the chart's width; and how close to the line, as a fraction of
+#: the height, a curve may run without touching its label.
 WIDE, CLOSE = 0.42, 0.015
 
 
 def dodged(wanted: Sequence[float], gap: float, height: float) -> list[float]:
-    """Move labels apart, as little as it takes and inside the chart while there is room.
+    """Return positions of labels at least `gap` apart, close to those wanted, and inside the chart if there is room.
 
     >>> dodged([100, 100, 300], 17, 340)
     [91.5, 108.5, 300.0]
@@ -42,10 +42,10 @@ def _bottom(cluster: tuple[float, list[int]], gap: float, height: float) -> floa
 
 
 def clearest(curves: Sequence[Sequence[tuple[float, float]]], height: float, high: float = 0.06) -> tuple[str, bool]:
-    """Choose where the label of a horizontal line stands: which end of it, and whether below it.
+    """Return where to put the label of a horizontal line: at which end, and whether below it.
 
-    Curves are points (along, upwards) between 0 and 1; the label takes `high` of the height. Of the four places the
-    one with the least of curves in it is taken: at the end above, at the end below, at the start above, below.
+    Curves are points (x, y) between 0 and 1; the label takes `high` of the height. Of the four places (end above, end
+    below, start above, start below) the first with the fewest curve points in it is chosen.
 
     >>> clearest([[(0.0, 0.54), (1.0, 0.54)]], 0.5), clearest([], 0.5), clearest([], 0.98)
     (('end', True), ('end', False), ('end', True))

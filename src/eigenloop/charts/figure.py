@@ -1,4 +1,4 @@
-"""A figure: charts of which one is seen at a time, with a legend, a table of values and notes."""
+"""A figure: charts of which one is visible at a time, with a legend, a table of values and notes."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from eigenloop.charts.chart import Chart
 from eigenloop.charts.lines import Key, Values
 from eigenloop.charts.render import render
 
-#: What readers pick by the parts of a chart's `choice`.
+#: The names of the selections that the parts of a chart's `choice` belong to.
 PICKS = ("quantity", "axis")
 
 
 @dataclass(frozen=True)
 class Figure:
-    """What a template puts onto the page by its name alone: ``{{ figure }}``.
+    """A figure of one or several charts; a template writes ``{{ figure }}``.
 
     Attributes:
-        key: its anchor, of its own on the page.
+        key: its anchor, unique on the page.
         keys: the entries of the legend.
-        heading: what stands above it; empty where the page has said it already.
-        notes: sentences on what is not in the charts.
+        heading: its heading; empty if the page already has one.
+        notes: sentences on what the charts do not show.
     """
 
     key: str
@@ -35,13 +35,13 @@ class Figure:
 
     @property
     def picks(self) -> list[tuple[str, list[str]]]:
-        """What can be picked, each with its choices in the order of the charts."""
+        """The selections with their choices, in the order of the charts."""
         parts = zip(*(chart.choice for chart in self.charts), strict=True)
         return [(name, list(dict.fromkeys(each))) for name, each in zip(PICKS, parts, strict=False)]
 
     @property
     def numbers(self) -> dict[str, object]:
-        """What hovering reads: for each chart its lines as (key, whether it is secondary, column of x, column of y).
+        """The data for hovering: for each chart its lines as (key, whether it is secondary, column of x, column of y).
 
         Charts share columns: a quantity against steps and against time has the same values.
         """
@@ -61,12 +61,12 @@ class Figure:
         return {"columns": list(columns), "charts": charts}
 
     def __html__(self) -> Markup:
-        """Return it as HTML, which is what templates ask for."""
+        """Return the figure as HTML, for templates."""
         return render("figure.html", figure=self, width=paths.WIDTH, height=paths.HEIGHT)
 
 
 def rules(figures: Sequence[Figure]) -> Markup:
-    """Return the style rules by which picks and legends of these figures show and hide without a script."""
+    """Return the CSS rules with which selections and legends of these figures work without a script."""
     counts = [len(choices) for figure in figures for _, choices in figure.picks]
     keys = {key.index for figure in figures for key in figure.keys}
     hidden = [
@@ -79,7 +79,7 @@ def rules(figures: Sequence[Figure]) -> Markup:
 
 
 def _rounded(value: float | None) -> float | int | None:
-    """Keep what a reader can see, without the 15 digits that would double the size of the page."""
+    """Round to four significant digits, as all digits would double the size of the page; integers are kept."""
     if value is None:
         return None
     return int(value) if value == int(value) and abs(value) < 1e15 else float(f"{value:.4g}")

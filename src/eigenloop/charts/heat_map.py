@@ -13,7 +13,7 @@ from eigenloop.text.typography import quantity
 
 @dataclass(frozen=True)
 class Cell:
-    """A count as text, and how dark its cell is, in percent."""
+    """A count as text, and the shade of its cell in percent."""
 
     text: str
     shade: int
@@ -24,7 +24,8 @@ class Matrix:
     """A heat map; a template writes ``{{ matrix }}``.
 
     Attributes:
-        down: what the rows are, and `across` the columns.
+        down: what the rows stand for, such as "true".
+        across: what the columns stand for, such as "predicted".
         rows: the name of each row and its cells.
     """
 
@@ -35,7 +36,7 @@ class Matrix:
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
 
     def __html__(self) -> Markup:
-        """Return it as HTML."""
+        """Return the matrix as HTML, for templates."""
         return render("matrix.html", matrix=self)
 
 
@@ -47,7 +48,10 @@ def matrix(
     down: str = "true",
     across: str = "predicted",
 ) -> Matrix:
-    """Shade the counts of a square matrix by their share of their row.
+    """Return the heat map of a square matrix of counts, each shaded by its share of its row.
+
+    Raises:
+        ValueError: the matrix does not fit the labels, or a count is negative.
 
     >>> [[cell.shade for cell in cells] for _, cells in matrix([[3, 1], [0, 0]], ["a", "b"], title="").rows]
     [[85, 21], [0, 0]]
@@ -64,6 +68,6 @@ def matrix(
 
 
 def _shade(share: float) -> int:
-    # On a shade between 42 and 69 % neither dark nor light letters have a contrast of 4.5 in both themes, so a majority
-    # is set off by a jump.
+    # On a shade between 42 and 69 % neither dark nor light text has a contrast of 4.5 in both themes, so these shades
+    # are skipped: shares above one half are darker.
     return round(84 * share) if share <= 0.5 else round(70 + 60 * (share - 0.5))

@@ -1,4 +1,4 @@
-"""What is drawn: lines with the points that they go through, and the entries of the legend that they belong to."""
+"""The data of charts: lines through points, and the legend entries that they belong to."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 Values = tuple[float | None, ...]
-#: How a line is drawn: strong, thin or faint; dotted; as dots that are joined, or that are not (a scatter plot), filled
-#: or as rings; or as one seed among several, which is neither read out nor listed.
+#: How a line is drawn: strong, thin or faint; dotted; as joined dots ("dots"); as the points of a scatter plot, filled
+#: ("cloud") or as rings; or as one seed of several, which has no label and is not in the table of values.
 Weight = Literal["strong", "thin", "faint", "dotted", "dots", "cloud", "rings", "seed"]
 
 
@@ -18,9 +18,9 @@ class Key:
     """An entry of the legend.
 
     Attributes:
-        index: its number; lines with the same one are shown and hidden together.
-        style: the classes of the style sheet that give it its colour, `c0` to `c7`.
-        short: its label where there is little room.
+        index: its number; lines with the same number are shown and hidden together.
+        style: the CSS classes for its colour, `c0` to `c7`.
+        short: its label where space is limited.
     """
 
     index: int
@@ -34,11 +34,11 @@ class Line:
     """A line through points.
 
     Attributes:
-        x: places along the axis, ascending except in a cloud; None where it is not known.
-        y: heights; None where nothing finite was measured, which ends the line with a cross.
-        low: the least value that each point stands for, and `high` the largest: a band around the line. May be empty.
-        name: what it is beside the other lines of its key, such as "validation".
-        names: of a scatter plot, what each point is; may be empty.
+        x: horizontal values, ascending except in a scatter plot; None where it is not known.
+        y: vertical values; None where the value is not finite, which ends the line with a cross.
+        low, high: the smallest and the largest value that each point stands for, a band around the line; may be empty.
+        name: what distinguishes it from other lines of its key, such as "validation".
+        names: the names of a scatter plot's points; may be empty.
     """
 
     key: Key
@@ -59,7 +59,7 @@ class Line:
 
     @property
     def label(self) -> str:
-        """Its full name."""
+        """Its full name: that of its key and its own."""
         return f"{self.key.label}, {self.name}" if self.name else self.key.label
 
     @property
@@ -69,13 +69,13 @@ class Line:
 
     @property
     def read(self) -> bool:
-        """Whether its values are listed."""
+        """Whether it is named and its values are listed; not for a single seed."""
         return self.weight != "seed"
 
     def points(self) -> Iterator[tuple[float, float]]:
-        """Give the points that are known."""
+        """Return the points of which both values are known."""
         return ((x, y) for x, y in zip(self.x, self.y, strict=True) if x is not None and y is not None)
 
     def heights(self) -> list[float]:
-        """Return the heights that are known."""
+        """Return the vertical values that are known."""
         return [y for y in self.y if y is not None]

@@ -14,7 +14,7 @@ from eigenloop.charts.lines import Key, Line
 from eigenloop.charts.render import render
 from eigenloop.charts.thinning import thinned
 
-#: Pixels.
+#: The height of each chart in pixels.
 HEIGHT = 110
 
 
@@ -26,7 +26,7 @@ class Multiples:
     keys: tuple[Key, ...]
 
     def __html__(self) -> Markup:
-        """Return them as HTML."""
+        """Return the figures as HTML, for templates."""
         return render("multiples.html", multiples=self)
 
 
@@ -38,14 +38,17 @@ def sequences(
     x_title: str = "time step",
     y_title: str = "value",
 ) -> Multiples:
-    """Draw sequences by their names, each with the values of its channels over time.
+    """Return a small chart for each sequence, with the values of its channels over time, on common axes.
 
     Args:
-        panels: for each name, one list of values for each channel.
-        key: the beginning of their anchors on the page.
+        panels: for each sequence's name, a list of values for each channel.
+        key: the prefix of their anchors on the page.
         channels: the names of the channels.
-        x_title: what runs along the axis.
-        y_title: what the values are.
+        x_title: the title of the horizontal axis.
+        y_title: the title of the vertical axis.
+
+    Raises:
+        ValueError: a sequence has another number of channels.
     """
     if any(len(panel) != len(channels) for panel in panels.values()):
         raise ValueError(f"each sequence needs {len(channels)} channels: {', '.join(channels)}")

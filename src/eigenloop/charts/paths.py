@@ -1,4 +1,4 @@
-"""Lines as SVG paths, in whole units and relative steps to keep the page small."""
+"""Lines as SVG paths, with integer coordinates and relative steps to keep the page small."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Sequence
 from eigenloop.charts.lines import Line
 from eigenloop.charts.scales import Scale
 
-#: The units a chart is divided into; it is stretched to the size it has on the page.
+#: The size of a chart's coordinate system; it is stretched to the chart's size on the page.
 WIDTH, HEIGHT = 2000, 1000
 
-#: Where a point is drawn: (left, its top, top of its largest value, top of its least).
+#: A point in chart coordinates: (left, top of its value, top of its largest value, top of its smallest).
 Point = tuple[int, int, int, int]
 
 
 def pieces(drawn: Line, x: Scale, y: Scale) -> tuple[list[list[Point]], list[tuple[int, int]]]:
-    """Place the points of a line, broken where there is no value; and where finite values end."""
+    """Return the pieces of a line, broken where there is no value, and the last points before values are not finite."""
     placed: list[list[Point]] = [[]]
     lost = []
     for place, value, low, high in zip(drawn.x, drawn.y, drawn.low or drawn.y, drawn.high or drawn.y, strict=True):
@@ -33,12 +33,12 @@ def pieces(drawn: Line, x: Scale, y: Scale) -> tuple[list[list[Point]], list[tup
 
 def _top(y: Scale, value: float) -> int:
     at = y.at(value)
-    # Far outside the axis is far enough: numbers of 30 digits would only make the page larger.
+    # Values far outside the axis are clipped: numbers of 30 digits would only make the page larger.
     return round(HEIGHT * (1 - min(max(-1.0 if at is None else at, -1.0), 2.0)))
 
 
 def line(points: Sequence[tuple[int, int]]) -> str:
-    """Join points."""
+    """Return the path through points."""
     (left, top), *others = points
     path, at = f"M{left} {top}", (left, top)
     for point in others:
@@ -48,12 +48,12 @@ def line(points: Sequence[tuple[int, int]]) -> str:
 
 
 def dots(points: Sequence[tuple[int, int]]) -> str:
-    """Draw each point as a line without length, which round ends make a dot."""
+    """Return the path of separate points: lines of length zero, which round line ends turn into dots."""
     return "".join(f"M{left} {top}h0" for left, top in dict.fromkeys(points))
 
 
 def band(piece: Sequence[Point]) -> str:
-    """Go around the spread: along the largest values, and back along the least."""
+    """Return the path around the spread: along the largest values, and back along the smallest."""
     upper = [(left, high) for left, _, high, _ in piece]
     lower = [(left, low) for left, _, _, low in reversed(piece)]
     return line(upper + lower) + "z"

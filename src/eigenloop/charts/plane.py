@@ -12,22 +12,22 @@ from eigenloop.charts import scales
 from eigenloop.charts.render import render
 from eigenloop.text.typography import quantity
 
-#: A panel is SIZE units wide and high, with the origin in its middle; EDGE units around it are left to labels.
+#: A panel is SIZE units wide and high, with the origin at its centre and a margin of EDGE units for labels.
 SIZE, EDGE = 220, 12
-#: How far from modulus 1 an eigenvalue that was computed in float32 is still taken to be on the unit circle.
+#: The distance from modulus 1 up to which an eigenvalue computed in float32 counts as on the unit circle.
 ON_THE_CIRCLE = 1e-4
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The eigenvalues of one matrix, in units of the drawing.
+    """The eigenvalues of one matrix, in coordinates of the panel.
 
     Attributes:
-        title: whose they are.
-        matrix: the name of the matrix, empty where it is known.
-        style: the classes that give it its colour.
+        title: the run or model that they belong to.
+        matrix: the name of the matrix; empty if it is obvious.
+        style: the CSS classes for its colour.
         circle: the radius of the unit circle.
-        grid: radii of further circles, for spectra that leave the unit disc far behind.
+        grid: radii and labels of further circles, for spectra that extend far beyond the unit disc.
         before: the points before training, as "x,y x,y".
         after: the points after training, as a path of dots.
         caption: how many there are, and the largest modulus.
@@ -50,12 +50,12 @@ class Planes:
     panels: tuple[Panel, ...]
 
     def __html__(self) -> Markup:
-        """Return them as HTML."""
+        """Return the panels as HTML, for templates."""
         return render("planes.html", panels=self.panels, half=SIZE // 2)
 
 
 def panel(before: Sequence[complex], after: Sequence[complex], *, title: str, matrix: str = "", style: str) -> Panel:
-    """Place eigenvalues; those that are not finite are counted in the caption."""
+    """Return the panel of eigenvalues before and after training; the caption counts those that are not finite."""
     given = len(before) + len(after)
     before, after = _finite(before), _finite(after)
     largest = max((abs(value) for value in (*before, *after)), default=1.0)
@@ -79,7 +79,7 @@ def _finite(values: Iterable[complex]) -> list[complex]:
 
 
 def _places(values: Iterable[complex], unit: float) -> Iterable[tuple[float, float]]:
-    """Place eigenvalues, the imaginary axis upwards; those that fall onto the same dot are drawn once."""
+    """Return the positions of eigenvalues, the imaginary axis upwards; equal positions occur once."""
     return dict.fromkeys((round(unit * value.real, 1), round(-unit * value.imag, 1) + 0.0) for value in values)
 
 

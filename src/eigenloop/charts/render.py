@@ -1,4 +1,4 @@
-"""The templates of charts, filled in."""
+"""Render the templates of charts."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def _environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> Markup:
-    """Fill in a template; what comes out needs no further escaping."""
+    """Return a rendered template, marked as safe HTML."""
     return Markup(_environment().get_template(template).render(**values))

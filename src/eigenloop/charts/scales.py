@@ -1,4 +1,4 @@
-"""Axes: from a range of values to round ticks and to a place between 0 and 1."""
+"""Axes: round ticks for a range of values, and positions between 0 and 1."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from dataclasses import dataclass
 from eigenloop.text.durations import time_unit
 from eigenloop.text.typography import power, quantity
 
-#: Values beyond this are off every chart: a loss of 1e35 has diverged, and sums of such numbers overflow.
+#: Larger values are never drawn: a loss of 1e35 has diverged, and sums of such numbers overflow.
 HUGE = 1e30
-#: A logarithmic axis spans at least a factor of 5, so that two of 1, 2, 5, 10 fall into it, and at most this.
+#: The least factor that a logarithmic axis spans, so that it has two ticks of 1, 2, 5, 10; and the largest.
 NARROWEST, WIDEST = 5.0, 1e12
-#: From which ratio of the largest to the least value on an axis is logarithmic.
+#: An axis is logarithmic if the ratio of the largest to the smallest value is above this.
 LOGARITHMIC = 20.0
-#: How many times what is usual (the 95th percentile) a spike may reach before it is cut off: on a linear axis it then
-#: takes three quarters of the height, on a logarithmic one a decade and a half.
+#: Spikes are cut off at this multiple of the 95th percentile: on a linear axis they then take three quarters of the
+#: height, on a logarithmic one a decade and a half.
 SPIKE, LOG_SPIKE = 4.0, 30.0
-#: What is left free above and below the curves, as a part of the height.
+#: The free space above and below the curves, as a fraction of the height.
 ROOM = 0.06
 
 
 @dataclass(frozen=True)
 class Tick:
-    """A tick; only those with a label are written."""
+    """A tick of an axis; the label may be empty."""
 
     value: float
     label: str
@@ -32,7 +32,7 @@ class Tick:
 
 @dataclass(frozen=True)
 class Scale:
-    """A linear or logarithmic axis from `low` to `high`; readings are given in multiples of `unit`."""
+    """A linear or logarithmic axis from `low` to `high`; values are shown in multiples of `unit`."""
 
     low: float
     high: float
@@ -41,7 +41,7 @@ class Scale:
     unit: float = 1.0
 
     def at(self, value: float) -> float | None:
-        """Return the place of a value, 0 at `low` and 1 at `high`; a logarithmic axis has none below zero."""
+        """Return the position of a value, 0 at `low` and 1 at `high`; None for value <= 0 on a logarithmic axis."""
         if not self.log:
             return (value - self.low) / (self.high - self.low)
         if value <= 0:
@@ -50,7 +50,7 @@ class Scale:
 
 
 def linear(low: float, high: float, count: int = 5) -> Scale:
-    """Make a linear axis with about `count` ticks; a range without extent is widened."""
+    """Return a linear axis with about `count` ticks; an empty range is widened."""
     low, high = (min(max(end, -HUGE), HUGE) for end in (low, high))
     size = max(abs(low), abs(high))
     if high - low <= 1e-6 * size or size < 1e-30:
@@ -61,7 +61,7 @@ def linear(low: float, high: float, count: int = 5) -> Scale:
 
 
 def logarithmic(low: float, high: float) -> Scale:
-    """Make a logarithmic axis over positive values; a range that is too narrow or too wide is changed."""
+    """Return a logarithmic axis; its range is limited to factors from `NARROWEST` to `WIDEST`."""
     high = min(max(high, 1e-30), HUGE)
     low = min(max(low, high / WIDEST), high)
     if high / low < NARROWEST:
@@ -71,7 +71,7 @@ def logarithmic(low: float, high: float) -> Scale:
 
 
 def duration(seconds: float) -> tuple[Scale, str]:
-    """Make an axis from 0 to a time, with ticks in the unit that suits it; return the name of the unit as well."""
+    """Return an axis from 0 to a time, with ticks in a suitable unit, and the name of the unit."""
     unit, name = time_unit(seconds)
     ticks = linear(0.0, seconds / unit).ticks
     return Scale(0.0, seconds, False, tuple(Tick(tick.value * unit, tick.label) for tick in ticks), unit), name
@@ -80,16 +80,16 @@ def duration(seconds: float) -> tuple[Scale, str]:
 def fitting(
     values: Sequence[float], references: Sequence[float] = (), *, most: float | None = None, log: bool | None = None
 ) -> Scale:
-    """Choose the vertical axis of curves with these values.
+    """Return the vertical axis of curves with these values.
 
-    Spikes are cut off. What is left is drawn on a logarithmic axis if it is never below zero and spans more than a
-    factor of LOGARITHMIC; a linear axis begins at 0 where that costs less than half of the height.
+    Spikes are cut off. The rest is drawn on a logarithmic axis if it is never below zero and spans more than a factor
+    of LOGARITHMIC; a linear axis begins at 0 if that costs less than half of the height.
 
     Args:
-        values: what the curves go through.
-        references: heights that are drawn as well, and are never spikes.
-        most: the largest value possible (1 for an accuracy); such quantities have a linear axis.
-        log: whether the axis is logarithmic, where the values alone should not decide.
+        values: the values of the curves.
+        references: values of reference lines, which are never cut off.
+        most: the largest possible value (1 for an accuracy); such quantities have a linear axis.
+        log: whether the axis is logarithmic; default: the values decide.
     """
     references = [value for value in references if abs(value) <= HUGE]
     everything = [*(value for value in values if abs(value) <= HUGE), *references]
@@ -127,7 +127,7 @@ def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:
     exponent = math.floor(math.log10(rough))
     digits = (1, 2, 2.5, 5, 10) if exponent > 0 else (1, 2, 5, 10)
     digit = next(d for d in digits if d * 10.0**exponent >= rough * (1 - 1e-9))
-    # Dividing by a whole power of ten gives the closest float to 0.3, where multiplying by 0.1 does not.
+    # Dividing by an integer power of ten gives the float closest to 0.3; multiplying by 0.1 does not.
     up, down = (10.0**exponent, 1.0) if exponent >= 0 else (1.0, 10.0**-exponent)
     step = digit * up / down
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -136,7 +136,7 @@ def linear_ticks(low: float, high: float, count: int = 5) -> list[float]:
 
 
 def log_ticks(low: float, high: float) -> list[Tick]:
-    """Return powers of ten, or 1, 2, 5 times them where there are too few; ticks without a label lie between."""
+    """Return ticks at powers of ten, or at 1, 2, 5 times them if there are too few; some have no label."""
     exponents = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 2)
     decades = [k for k in exponents if low <= 10.0**k <= high]
     if len(decades) < 2:
@@ -151,6 +151,6 @@ def log_ticks(low: float, high: float) -> list[Tick]:
 
 
 def quantile(values: Sequence[float], fraction: float) -> float:
-    """Return the value below which such a fraction of the values lies."""
+    """Return the value below which a fraction of the values lies."""
     ordered = sorted(values)
     return ordered[min(int(fraction * len(ordered)), len(ordered) - 1)]

@@ -1,4 +1,4 @@
-"""Points against points, with the diagonal where both are the same: predictions, or published numbers and ours."""
+"""Scatter plots, with a diagonal where both values are equal: predictions, or our numbers against published ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenloop.charts.lines import Key, Line
 
 @dataclass(frozen=True)
 class Dot:
-    """A point; its name is shown where a pointer rests on it, and an open one is drawn as a ring."""
+    """A point; its name is shown on hover, and a hollow one is drawn as a ring."""
 
     x: float
     y: float
@@ -30,10 +30,9 @@ def scatter(
     log: bool | None = None,
     height: int = PIXELS,
 ) -> Chart:
-    """Draw groups of points, by their names; with a name for the diagonal both axes have the same range.
+    """Return the scatter plot of named groups of points; with a name for the diagonal, both axes are the same.
 
-    An axis is logarithmic by the same rule as for curves, unless `log` decides; both are or neither is where there is a
-    diagonal.
+    Axes are logarithmic by the same rule as for curves (`scales.fitting`), unless `log` is given.
     """
     along = [dot.x for group in points.values() for dot in group]
     upwards = [dot.y for group in points.values() for dot in group]

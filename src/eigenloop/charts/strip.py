@@ -1,4 +1,4 @@
-"""Numbers as dots on a line, with a mark to compare them with, for those who look before they read."""
+"""Numbers as dots on a line with a reference mark, for a quick visual comparison beside a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenloop.charts import scales
 from eigenloop.charts.render import render
 from eigenloop.charts.scales import Scale
 
-#: From which ratio on numbers are compared on a logarithmic scale: sooner than curves, which have the room to be read.
+#: The ratio from which on the scale is logarithmic; smaller than for curves, which have more room.
 LOGARITHMIC = 5.0
 
 
@@ -20,8 +20,9 @@ class Strip:
     """A scale that several rows share; each row then has ``{{ strip.dot(value) }}``.
 
     Attributes:
-        reference: the number that all are compared with.
-        rising: whether better is further to the right.
+        scale: the scale.
+        reference: the number with which all are compared.
+        rising: whether larger is better.
     """
 
     scale: Scale
@@ -29,20 +30,20 @@ class Strip:
     rising: bool = False
 
     def place(self, value: float | None) -> float | None:
-        """Return the place of a number in percent; the ends are kept free so that no dot is cut in half."""
+        """Return the position of a number in percent, with a margin at both ends so that no dot is cut off."""
         at = None if value is None else self.scale.at(value)
         return None if at is None else round(4 + 92 * min(max(at, 0.0), 1.0), 2)
 
     @property
     def hint(self) -> str:
-        """Which way is better; empty where the reference is in its way."""
+        """Text with an arrow in the direction that is better; empty if the reference needs that space."""
         line = self.place(self.reference)
         if line is not None and (line > 55 if self.rising else line < 45):
             return ""
         return "better \N{RIGHTWARDS ARROW}" if self.rising else "\N{LEFTWARDS ARROW} better"
 
     def head(self, name: str) -> Markup:
-        """Return what stands above the rows: the name of the reference, and which way is better."""
+        """Return the heading of the rows: the name of the reference, and which direction is better."""
         return render("strip.html", strip=self, name=name, dot=None, hollow=False)
 
     def dot(self, value: float | None, *, hollow: bool = False) -> Markup:
@@ -51,7 +52,7 @@ class Strip:
 
 
 def compared(values: Sequence[float | None], reference: float | None, *, rising: bool) -> Strip | None:
-    """Choose the scale for some numbers; None where there is nothing to compare."""
+    """Return the strip for numbers and a reference; None if there are fewer than two different numbers."""
     known = [value for value in (*values, reference) if value is not None and abs(value) < scales.HUGE]
     if len(set(known)) < 2:
         return None

@@ -1,4 +1,4 @@
-"""Thinning a curve of thousands of points: medians of stretches, with their least and largest values kept."""
+"""Thin out a curve of thousands of points: medians of stretches, with their smallest and largest values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LIMIT = 300
 
 
 def stretches(count: int, limit: int = LIMIT) -> list[range]:
-    """Cut positions 0 ... count - 1 into at most `limit` stretches; the first and last stay on their own.
+    """Return positions 0 ... count - 1 in at most `limit` stretches; the first and the last have one position.
 
     >>> stretches(8, 4)
     [range(0, 1), range(1, 4), range(4, 7), range(7, 8)]
@@ -31,10 +31,10 @@ def stretches(count: int, limit: int = LIMIT) -> list[range]:
 def thinned(
     x: Sequence[float | None], y: Sequence[float | None], limit: int = LIMIT
 ) -> tuple[Values, Values, Values, Values]:
-    """Return places, medians, least and largest values of at most `limit` stretches of a curve.
+    """Return positions, medians, smallest and largest values of at most `limit` stretches of a curve.
 
-    A stretch stands at its middle; where it has no finite value, the three are None. A curve that is short enough
-    stays as it is, and has no spread: the last two are empty.
+    The position of a stretch is its middle; if it has no finite value, the other three are None. A curve that is short
+    enough is not changed and has no spread: the last two are empty.
     """
     parts = stretches(len(x), limit)
     kept = [[value for i in part if (value := y[i]) is not None and math.isfinite(value)] for part in parts]

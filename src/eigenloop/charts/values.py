@@ -1,4 +1,4 @@
-"""The values of a chart as a table: what a screen reader reads, and what a reader without a mouse looks up."""
+"""The values of a chart as a table, for screen readers and for readers without a mouse."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from eigenloop.charts.lines import Line
 from eigenloop.charts.scales import Scale
 from eigenloop.text.typography import quantity
 
-#: A line is taken to have a value at a place if it reaches to within this part of the axis.
+#: A line has a value at a position if it comes within this fraction of the axis.
 NEAR = 0.02
-#: The most points of a cloud that are listed.
+#: The most points of a scatter plot that are listed.
 LISTED = 120
 
 
 @dataclass(frozen=True)
 class Table:
-    """Headings, and rows whose first cell names them."""
+    """Column headings, and rows that begin with their name."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -25,7 +25,7 @@ class Table:
 
 
 def sampled(lines: Sequence[Line], x: Scale, x_title: str) -> Table:
-    """List what each line measured nearest to each tick of the axis, and at the end of the axis."""
+    """Return the value of each line that is nearest to each labelled tick, and at the end of the axis."""
     shown = [line for line in lines if line.read]
     places = [tick.value for tick in x.ticks if tick.label]
     last = max((place for line in shown for place, _ in line.points()), default=x.high)
@@ -40,7 +40,7 @@ def sampled(lines: Sequence[Line], x: Scale, x_title: str) -> Table:
 
 
 def listed(lines: Sequence[Line], x_title: str, y_title: str) -> Table:
-    """List the points of clouds."""
+    """Return the points of scatter plots, at most `LISTED`."""
     every = [
         (name or line.label, quantity(x), quantity(y))
         for line in lines
@@ -52,7 +52,7 @@ def listed(lines: Sequence[Line], x_title: str, y_title: str) -> Table:
 
 
 def _nearest(line: Line, place: float, tolerance: float) -> float | None:
-    """Return the value of a line nearest to a place; None before its first and after its last point."""
+    """Return the value of a line nearest to a position; None before its first and after its last point."""
     points = list(line.points())
     if not points or not points[0][0] - tolerance <= place <= points[-1][0] + tolerance:
         return None

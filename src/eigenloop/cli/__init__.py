@@ -1,8 +1,8 @@
 """The command line.
 
 Note [Commands start without torch]
-    The modules of this folder import at their top only what ``--help`` needs; a command imports what it works with when
-    it is called. Importing torch takes seconds, which a list, a version or a misspelt word should not cost.
+    The modules of this package import at the top only what ``--help`` needs; a command imports the rest when it is
+    called. Importing torch takes seconds, which ``list``, ``--version`` or a misspelt option should not cost.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line; 2 is the status of a wrong word, 1 of anything that went wrong later, 130 of Ctrl-C."""
+    """Run the command line; the exit status is 2 for wrong arguments, 1 for later errors, 130 for Ctrl-C."""
     interrupted = False
 
     def note(number: int, frame: FrameType | None) -> None:
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         interrupted = True
         raise KeyboardInterrupt
 
-    # Ctrl-C in the middle of an import may come out as any other exception.
+    # Ctrl-C during an import may turn into another exception, so a handler of ours records it.
     ours = (
         threading.current_thread() is threading.main_thread()
         and signal.getsignal(signal.SIGINT) is signal.default_int_handler

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 class Analyses(TyperGroup):
-    """The analyses that are registered: ours, each a command below, and users' own, made from their signature."""
+    """The registered analyses: ours are the commands below, those of users are made from their signatures."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return their names."""
+        """Return the names of all analyses."""
         return list(registry.ANALYSES)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command."""
+        """Return the command of an analysis; None if there is none."""
         ours = super().get_command(ctx, cmd_name)
         return OwnAnalysis(cmd_name) if ours is None and cmd_name in registry.ANALYSES else ours
 
 
 class OwnAnalysis(Command):
-    """A user's own analysis, which is imported when it is called; a list shows its line."""
+    """A user's analysis; its module is imported when it is called, a list of commands shows its registered line."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, help=registry.ANALYSES[name].line)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Read the arguments by the parameters of its function."""
+        """Parse the arguments according to the parameters of its function."""
         made = _command_of(registry.ANALYSES[str(self.name)])
         return made.make_context(info_name, args, parent=parent, **extra)
 
@@ -197,7 +197,7 @@ def bounds(
 
 
 def _command_of(entry: registry.Entry) -> Any:
-    """Make the command of a user's own analysis: its parameters become arguments and options."""
+    """Return the command of a user's analysis; its parameters become arguments and options."""
     function = entry.load()
 
     def command(**given: Any) -> None:
@@ -217,7 +217,7 @@ def _command_of(entry: registry.Entry) -> Any:
 
 
 def _show(result: Result, out: Path, json: bool) -> None:
-    """Write the files, and print the table and where they are."""
+    """Write the files, and print the table and the paths; raise RunError if they cannot be written."""
     try:
         paths = [str(path) for path in result.write(out)]
     except OSError as error:

@@ -1,4 +1,4 @@
-"""How good a network's answers on own sequences are, as tables: by class, by value, by steps ahead."""
+"""Print the scores of a network on a user's data as tables: by class, by target value, by steps ahead."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rich.table import Table
 if TYPE_CHECKING:
     from eigenloop.tasks import Sequences
 
-#: Larger confusion matrices are for --json.
+#: Larger confusion matrices are only in --json.
 _MOST_CLASSES = 20
-#: Steps ahead that are listed.
+#: The most steps ahead that are listed.
 _MOST_AHEAD = 24
 
 
 def show(part: str, measures: Mapping[str, Any], task: Sequences) -> None:
-    """Print the measures of a part."""
+    """Print the scores on a split."""
     if task.known_kind.endswith("class"):
         _show_classes(part, measures, task)
     else:
@@ -47,7 +47,7 @@ def _show_classes(part: str, measures: Mapping[str, Any], task: Sequences) -> No
 
 
 def _votes(part: str, task: Sequences) -> str:
-    """Say what answered together."""
+    """Return how many windows voted; empty if each sequence is predicted at once."""
     if task.counted is None:
         return ""
     return f" by the votes of {len(task.windowing.for_evaluation(task.pieces[part])[0]):,} {task.counted}"
@@ -75,7 +75,7 @@ def _show_values(part: str, measures: Mapping[str, Any], task: Sequences) -> Non
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table: drawn on a terminal, columns of plain text in a pipe."""
+    """Print a table: with lines on a terminal, as plain columns in a pipe."""
     console = Console(highlight=False)
     if console.is_terminal:
         drawn = Table(show_edge=False)

@@ -1,4 +1,4 @@
-"""The commands under one name, and errors as sentences with a status."""
+"""The application with all commands; errors become a sentence and an exit status."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _common(
 
 
 def run(arguments: Sequence[str] | None = None) -> None:
-    """Run a command."""
+    """Run a command; exit with status 2 for a ConfigError and 1 for other errors of this library."""
     try:
         app(args=without_imports(sys.argv[1:] if arguments is None else arguments))
     except EigenloopError as error:

@@ -6,7 +6,7 @@ from eigenloop.errors import ConfigError
 
 
 def which(text: str) -> str | int:
-    """Return the checkpoint that is meant.
+    """Return the value of ``--checkpoint``: ``"best"``, ``"last"`` or a step; raise ConfigError for anything else.
 
     >>> which("best"), which("300")
     ('best', 300)

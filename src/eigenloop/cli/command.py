@@ -1,4 +1,4 @@
-"""Commands that know where an option belongs that they do not have."""
+"""Commands with helpful errors for unknown options."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typer.core import TyperCommand
 
 
 class Command(TyperCommand):
-    """A command whose complaint about an unknown option names the nearest one, or the commands that have it.
+    """A command whose error for an unknown option names a similar one, or the commands that have it.
 
-    The parser compares names with their dashes, so that every short option is near ``--help``.
+    Names are compared without their dashes; with them, every short option would be similar to ``--help``.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments."""
+        """Parse the arguments; improve the error for an unknown option."""
         try:
             return super().parse_args(ctx, args)
         except Exception as error:
@@ -30,7 +30,7 @@ class Command(TyperCommand):
 
 
 def _holders(ctx: Any, option: str) -> list[str]:
-    """Return the commands beside this one that have an option."""
+    """Return the other commands that have an option."""
     parent = ctx.parent
     commands = getattr(parent.command, "commands", {}) if parent is not None else {}
     return [

@@ -1,4 +1,4 @@
-"""``eigenloop compare``: models beside each other on your own data."""
+"""``eigenloop compare``: compare models on your own data."""
 
 from __future__ import annotations
 
@@ -185,29 +185,29 @@ def _spread(spread: Spread) -> str:
 
 
 class _Watcher:
-    """A line for what begins and ends."""
+    """Prints a line when a run starts or ends."""
 
     def skipped(self, trial: Trial) -> None:
-        """Say what is known already."""
+        """Report a run that was finished before."""
         print(f"{trial.name}: done before", flush=True)
 
     def set_aside(self, trial: Trial, folder: Path) -> None:
-        """Say where the run before this one is."""
+        """Report where a different run from the same folder was moved."""
         print(f"{trial.name}: its folder held a run of other settings or data, now in {folder}", flush=True)
 
     def held(self, trial: Trial) -> None:
-        """Say what is waited for."""
+        """Report that another process is training this run."""
         print(f"{trial.name}: another process is training it; waiting", flush=True)
 
     def started(self, trial: Trial, resumed: bool) -> None:
-        """Say what begins."""
+        """Report that a run starts or resumes."""
         print(f"{trial.name}: {'resumes' if resumed else 'starts'}", flush=True)
 
     def waiting(self, running: Mapping[str, Path]) -> None:
-        """Say nothing."""
+        """Do nothing."""
 
     def finished(self, trial: Trial, folder: Path, problem: str | None) -> None:
-        """Say what came of it."""
+        """Report the result of a run, or why it failed."""
         from eigenloop.runs import read_summary
 
         summary = read_summary(folder)
@@ -220,7 +220,7 @@ class _Watcher:
 
 
 class _JSONWatcher(_Watcher):
-    """Every event as JSON."""
+    """Prints every event as JSON."""
 
     def skipped(self, trial: Trial) -> None:
         self._event("skipped", trial)

@@ -1,4 +1,4 @@
-"""A training on the screen: a progress bar on a terminal, plain lines in a pipe, JSON for machines."""
+"""Display a training: a progress bar on a terminal, plain lines in a pipe, or JSON."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eigenloop.training.reporter import Beginning, Reporter
 
 
 class Display(Reporter, Protocol):
-    """A reporter that leaves the screen in order, however the training ends."""
+    """A reporter that restores the terminal, however the training ends."""
 
     def close(self) -> None:
         """Stop drawing."""
 
 
 def display_for(as_json: bool) -> Display:
-    """Return the display that suits where the output goes."""
+    """Return the display for JSON, for a terminal or for a pipe."""
     if as_json:
         return JSONLines()
     console = Console(highlight=False)
@@ -32,21 +32,21 @@ def display_for(as_json: bool) -> Display:
 
 
 class JSONLines:
-    """Every line of metrics, and the summary, as JSON."""
+    """Prints every record of metrics, and the summary, as JSON."""
 
     def begin(self, beginning: Beginning) -> None:
-        """Print what starts."""
+        """Print title, size and baseline of the training."""
         self._print({"kind": "begin", **beginning.__dict__})
 
     def step(self, step: int, loss: float) -> None:
-        """Print nothing: a line of metrics comes now and then."""
+        """Print nothing; `metrics` prints records at intervals."""
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Print the line."""
+        """Print the record."""
         self._print(record)
 
     def notice(self, text: str) -> None:
-        """Print the sentence."""
+        """Print the text."""
         self._print({"kind": "notice", "text": text})
 
     def end(self, summary: Mapping[str, Any]) -> None:
@@ -62,24 +62,24 @@ class JSONLines:
 
 
 class Lines:
-    """A plain line for every line of metrics, but at most one a second."""
+    """Prints a plain line for records of metrics, at most one per second for training."""
 
     def __init__(self) -> None:
         self._state = _Seen()
         self._printed = -1.0
 
     def begin(self, beginning: Beginning) -> None:
-        """Print what starts."""
+        """Print title, size and baseline of the training."""
         self._state.begin(beginning)
         for line in _opening(beginning):
             print(line, flush=True)
 
     def step(self, step: int, loss: float) -> None:
-        """Take note."""
+        """Record step and loss for the next line."""
         self._state.step(step, loss)
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Print how far the training is."""
+        """Print the progress of the training."""
         self._state.metrics(record)
         now = time.monotonic()
         if record["kind"] != "train" or now - self._printed >= 1:
@@ -87,7 +87,7 @@ class Lines:
             print(f"step {record['step']}/{self._state.steps}  {self._state.text()}", flush=True)
 
     def notice(self, text: str) -> None:
-        """Print the sentence."""
+        """Print the text."""
         print(text, flush=True)
 
     def end(self, summary: Mapping[str, Any]) -> None:
@@ -109,7 +109,7 @@ class Bar:
         self._task = TaskID(0)
 
     def begin(self, beginning: Beginning) -> None:
-        """Print what starts, and open the bar."""
+        """Print title, size and baseline of the training, and start the bar."""
         self._state.begin(beginning)
         for line in _opening(beginning):
             self._console.print(line, markup=False)
@@ -125,11 +125,11 @@ class Bar:
             self._progress.update(self._task, completed=step, description=self._state.text())
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Take note."""
+        """Record the metrics for the text beside the bar."""
         self._state.metrics(record)
 
     def notice(self, text: str) -> None:
-        """Print the sentence above the bar."""
+        """Print the text above the bar."""
         self._console.print(text, markup=False)
 
     def end(self, summary: Mapping[str, Any]) -> None:
@@ -146,7 +146,7 @@ class Bar:
 
 
 class _Seen:
-    """What was heard of a training so far, as a line."""
+    """The state of a training as reported up to now, and its line of text."""
 
     def __init__(self) -> None:
         self.folder, self.steps, self.baseline, self.metric = "", 0, {"loss": float("nan")}, "loss"
@@ -168,7 +168,7 @@ class _Seen:
 
     def step(self, step: int, loss: float) -> None:
         self._step = step
-        # An average over the last steps: single batches jump.
+        # A moving average, as the loss of single batches is noisy.
         self.loss = loss if self.loss is None else 0.9 * self.loss + 0.1 * loss
         now = time.monotonic()
         if now - self._marks[-1][0] >= 1:
@@ -181,12 +181,12 @@ class _Seen:
             self.evaluated = f"{record['kind']} {self.metric} {brief(record[self.metric])}"
 
     def rate(self) -> float:
-        """Steps a second, of late."""
+        """Return the recent steps per second."""
         (then, before), now = self._marks[0], time.monotonic()
         return (self._step - before) / max(now - then, 1e-9)
 
     def left(self) -> float | None:
-        """Seconds until the last step, or until the time is over."""
+        """Return the seconds until the last step or until the time limit, whichever is less; None if unknown."""
         rate = self.rate()
         remaining = [(self.steps - self._step) / rate] if rate > 0 else []
         if self.max_seconds is not None:

@@ -103,7 +103,7 @@ def evaluate(
 
 
 def of_cases(net: Model, task: Task, split: str, batch_size: int) -> dict[str, Any]:
-    """Return what is measured on own sequences besides the loss: by class, by value, by steps ahead."""
+    """Return the scores on a user's data by class, by target value or by steps ahead; empty for other tasks."""
     from eigenloop.tasks import Sequences
     from eigenloop.training import outcome
 

@@ -23,7 +23,10 @@ def export(
         "firmware"
     ),
     name: Annotated[
-        str | None, typer.Option(help="Prefix of files and symbols, a C identifier. Default: the name of the run.")
+        str | None,
+        typer.Option(
+            help="Prefix of files and symbols, a C identifier. Default: the name of the run, other characters as _."
+        ),
     ] = None,
     state_bits: Annotated[
         int | None, typer.Option(min=6, max=16, help="Bits of the state. Default: as trained, or 12.")
@@ -43,7 +46,7 @@ def export(
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write the network of a run as two files of C for a firmware, with test vectors, build files and a README.
+    """Write the network of a run as two C files for firmware, with test vectors, build files and a README.
 
     The network computes in integers only. Ranges of states come from the training split; inputs are sensor counts.
 

@@ -1,4 +1,4 @@
-"""``--import MODULE``: modules that register your own things, imported before a command starts."""
+"""``--import MODULE``: import modules that register your own matrices, tasks, ... before a command starts."""
 
 from __future__ import annotations
 
@@ -9,21 +9,24 @@ from collections.abc import Sequence
 
 from eigenloop.errors import ConfigError, EigenloopError
 
-#: The modules by which a process tells those that it starts, with commas between them.
+#: Environment variable that passes the modules, separated by commas, to child processes.
 VARIABLE = "EIGENLOOP_IMPORT"
 HELP = "A Python module that registers your own matrices, tasks, ... Works with every command; may be repeated."
 
 
 def without_imports(arguments: Sequence[str]) -> list[str]:
-    """Import what ``--import`` and the environment name, and return the other arguments.
+    """Import the modules named by ``--import`` and the environment, and return the other arguments.
 
-    This comes before the arguments are parsed, since what is registered decides which words are right.
+    This happens before arguments are parsed, since the registered names decide which arguments are valid.
+
+    Raises:
+        ConfigError: a module cannot be imported, or ``--import`` has no value.
     """
     named, rest = _split(list(arguments))
     modules = list(dict.fromkeys([*filter(None, os.environ.get(VARIABLE, "").split(",")), *named]))
     if modules:
         if os.getcwd() not in sys.path:
-            sys.path.append(os.getcwd())  # a module that lies here, as python -m would find it
+            sys.path.append(os.getcwd())  # finds modules in the current folder, like python -m
         for module in modules:
             _import(module)
         os.environ[VARIABLE] = ",".join(modules)
@@ -31,7 +34,7 @@ def without_imports(arguments: Sequence[str]) -> list[str]:
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Take ``--import MODULE`` and ``--import=MODULE`` out.
+    """Return the modules of ``--import MODULE`` and ``--import=MODULE``, and the other arguments.
 
     >>> _split(["list", "--import", "mine", "tasks", "--import=yours"])
     (['mine', 'yours'], ['list', 'tasks'])

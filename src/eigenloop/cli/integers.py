@@ -1,4 +1,4 @@
-"""``eigenloop eval --integer``: a network in integer arithmetic beside the same network in floating point."""
+"""``eigenloop eval --integer``: compare a network in integer arithmetic with the same one in floating point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ if TYPE_CHECKING:
 def measured(
     net: Model, config: Config, splits: Sequence[str], batch_size: int, state_bits: int | None
 ) -> dict[str, Any]:
-    """Return what the integer network of a run is and its measures on some splits of the task."""
+    """Return the size of the integer network of a run, and its scores on splits of the task, for JSON.
+
+    Raises:
+        ConfigError: the network has no integer form.
+    """
     from eigenloop.cli.evaluate import of_cases
     from eigenloop.deploy.evaluation import in_integers
     from eigenloop.deploy.from_run import SEQUENCES, integer_of_task
@@ -46,7 +50,7 @@ def measured(
         watch = Watch()
         with in_integers(net, whole, watch) as agreement:
             measures: dict[str, Any] = evaluate(net, config.task, split, batch_size)
-        with in_integers(net, whole):  # nothing is counted twice
+        with in_integers(net, whole):  # without `watch`, so that nothing is counted twice
             measures |= of_cases(net, config.task, split, batch_size)
         held = [row.name for row in whole.report().ranges]
         saturated = {
@@ -57,7 +61,7 @@ def measured(
 
 
 def show(result: dict[str, Any], task: Task) -> None:
-    """Print the integer network's measures beside those of the network in floating point."""
+    """Print the scores of the integer network beside those in floating point."""
     integer = result["integer"]
     print(
         f"in integers: a state of {integer['state_bits']} bits, {integer['ranges']}; {integer['bytes']:,} B stored, "

@@ -59,19 +59,19 @@ def show(
 
 
 def _short(value: Any) -> str:
-    """Return a value as ``--set`` takes it."""
+    """Return a value in the syntax of ``--set``."""
     return value if isinstance(value, str) else json_text.dumps(value)
 
 
 def _options(kind: str, name: str) -> dict[str, Any]:
-    """Return a thing's own options with their defaults, or an experiment's rows with their labels."""
+    """Return the options of an entry with their defaults, or the rows of an experiment with their labels."""
     if kind in ("tasks", "optimizers", "experiments"):
         return {"tasks": _task, "optimizers": _optimizer, "experiments": _experiment}[kind](name)
     return {} if kind == "activations" else _keywords(registry.KINDS[kind][name].load(), every=kind == "analyses")
 
 
 def _keywords(function: Any, every: bool) -> dict[str, Any]:
-    """Return the options of a function, a recipe or a matrix; objects that no file could hold are left out."""
+    """Return the options of a function, recipe or matrix, without those that a settings file cannot express."""
     defaults = {
         p.name: list(p.default) if isinstance(p.default, tuple) else p.default
         for p in inspect.signature(function).parameters.values()

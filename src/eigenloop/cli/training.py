@@ -1,4 +1,4 @@
-"""What ``train`` and ``fit`` share: settings from options and files, and a training on the screen."""
+"""Shared by ``train`` and ``fit``: collect settings from options and files, and run a training with a display."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from eigenloop.cli.widths import width
 from eigenloop.errors import ConfigError
 
-#: Settings by section, None where an option was not given.
+#: Settings by section; None for an option that was not given.
 Settings = dict[str, dict[str, Any]]
 
 
@@ -26,7 +26,11 @@ def run_training(
     resume: bool,
     json: bool,
 ) -> None:
-    """Put settings together and train, or resume."""
+    """Collect the settings and train, or resume a run; exit with status 130 if the training was stopped.
+
+    Raises:
+        ConfigError: options contradict each other, or a setting is wrong.
+    """
     from eigenloop.cli.display import display_for
     from eigenloop.training import make_config
     from eigenloop.training import resume as resume_run
@@ -55,7 +59,11 @@ def run_training(
 
 
 def collected(given: Settings, config: Path | None, resume: bool, out: Path | None) -> Settings:
-    """Put a file and the options together, options last; a resumed run has its own configuration."""
+    """Return the settings of a file, overridden by the options; a resumed run has its own configuration.
+
+    Raises:
+        ConfigError: ``--resume`` without ``--out``, or a section of the file is not a mapping.
+    """
     from eigenloop.training import read_settings
     from eigenloop.training.settings.merging import merged
 
@@ -65,7 +73,7 @@ def collected(given: Settings, config: Path | None, resume: bool, out: Path | No
     if config is not None:
         collected = read_settings(config)
     elif resume and out is not None and (out / "config.yaml").is_file():
-        # Names that are left out are those of the run, so that --set knows its keys.
+        # Names that are not given are those of the run, so that --set knows which keys are valid.
         stored = read_settings(out / "config.yaml")
         collected = {
             section: {"name": (stored.get(section) or {}).get("name")} for section in ("task", "model", "optimizer")

@@ -1,4 +1,4 @@
-"""An experiment on the screen: what begins and ends, and what runs now."""
+"""Display an experiment: which runs start and end, and which are running."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from eigenloop.experiments.reproduce import progress_of
 from eigenloop.text.durations import clock
 from eigenloop.text.numbers import brief
 
-#: Seconds between plain lines that say how far the trainings are.
+#: Seconds between progress lines in a pipe.
 _EVERY = 60.0
 
 
 def watcher_for(as_json: bool) -> Watcher:
-    """Return what shows an experiment: JSON for machines, lines for people."""
+    """Return the display of an experiment: JSON, or lines of text."""
     return _JSONWatcher() if as_json else Watcher()
 
 
 class Watcher:
-    """Lines for what begins and ends; on a terminal, what runs now below them."""
+    """Prints a line when a run starts or ends; on a terminal the running ones are shown below."""
 
     def __init__(self) -> None:
         self._console = Console(highlight=False)
@@ -45,17 +45,17 @@ class Watcher:
             self._live.stop()
 
     def computed(self, experiment: Experiment, name: str, record: Record, known: bool) -> None:
-        """Say what an analysis found, now or before."""
+        """Report the result of an analysis, computed now or before."""
         self._count(known)
         before = "done before, " if known else ""
         self._say(f"{experiment.name}/{name}: {before}{_compared(experiment, name, record)}")
 
     def left_out(self, experiment: Experiment, budget: str, rows: Sequence[str]) -> None:
-        """Say which rows are not run."""
+        """Report the rows that are not run at a budget."""
         self._say(f"{experiment.name}: not run at budget {budget}: {', '.join(rows)}")
 
     def ended(self, results: Path) -> None:
-        """Say how to run again what was only looked up."""
+        """Report how to run again if all results were already there."""
         if self._known and not self._new and not self._stale:
             self._say(f"All of it is in {results} already. To run it again give other folders: --results and --work.")
 
@@ -64,33 +64,33 @@ class Watcher:
         self._new += not known
 
     def skipped(self, run: Planned, record: Record) -> None:
-        """Say what is known already."""
+        """Report a run that was finished before."""
         self._count(known=True)
         self._say(f"{run.label}: done before, {_compared(run.experiment, run.row_name, record)}")
 
     def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
-        """Say what is known, and why it does not count any more."""
+        """Report a finished run, and why its result is stale."""
         if not again:
             self.skipped(run, record)
         self.outdated(run.label, revisions, again)
 
     def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
-        """Say that a result is stale."""
+        """Report that a result is stale."""
         self._stale += 1
         what = "running it again" if again else "run it again with --rerun-stale"
         self._say(f"{label}: stale, made with an older version of the arithmetic ({'; '.join(revisions)}): {what}")
 
     def set_aside(self, run: Planned, folder: Path) -> None:
-        """Say where the run before this one is."""
+        """Report where a different run from the same folder was moved."""
         self._say(f"{run.label}: its folder held a run of other settings or older arithmetic, now in {folder}")
 
     def started(self, run: Planned, resumed: bool) -> None:
-        """Say what begins."""
+        """Report that a run starts or resumes."""
         self._count(known=False)
         self._say(f"{run.label}: {'resumes' if resumed else 'starts'}")
 
     def waiting(self, running: Mapping[str, Path]) -> None:
-        """Show what runs now: always on a terminal, once a minute elsewhere."""
+        """Show the running trainings: continuously on a terminal, once a minute elsewhere."""
         now = time.monotonic()
         if self._console.is_terminal:
             if now - self._told >= 1:
@@ -102,7 +102,7 @@ class Watcher:
                 self._say(_state(label, folder))
 
     def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
-        """Say what came of it."""
+        """Report the result of a run, or why it failed."""
         if record is None:
             self._say(f"{run.label}: failed: {problem}")
         else:
@@ -114,7 +114,7 @@ class Watcher:
 
 
 class _JSONWatcher(Watcher):
-    """Every event as JSON."""
+    """Prints every event as JSON."""
 
     def __enter__(self) -> _JSONWatcher:
         return self

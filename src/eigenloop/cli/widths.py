@@ -9,7 +9,7 @@ STATE_BITS_HELP = "Bits of input, state and gates, rounded at every step: 6 to 1
 
 
 def width(text: str) -> int | None:
-    """Return the width that is meant, None for floating point.
+    """Return the value of ``--bits``, None for ``float``; raise ConfigError for anything else.
 
     >>> width("4"), width("float")
     (4, None)

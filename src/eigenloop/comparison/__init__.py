@@ -1,4 +1,4 @@
-"""Published beside ours: every table and figure of the papers with our results, as text and as a page."""
+"""Compare our results with every published table and figure, as Markdown and as an HTML page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rows take at the paper's length: ``results/hours.json``, as `benchmarks/hours.py` measured it."""
+"""Hours that each row takes at the paper's length: ``results/hours.json``, measured by `benchmarks/hours.py`."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from eigenloop.training import RunError
 
 
 class Costed(Protocol):
-    """Something whose hours may be known."""
+    """An object with a training time in hours, or None where it was not measured."""
 
     @property
     def hours(self) -> float | None:
-        """Hours of one seed."""
+        """Hours that one seed takes."""
 
 
 def read(results: Path) -> Mapping[str, float]:
-    """Return the hours of each row, by ``EXPERIMENT/ROW``; nothing where there is no such file.
+    """Return the hours of each row, by ``EXPERIMENT/ROW``; empty if the file does not exist.
 
     Raises:
         RunError: the file is damaged.
@@ -37,13 +37,13 @@ def read(results: Path) -> Mapping[str, float]:
 
 
 def total(rows: Iterable[Costed]) -> float | None:
-    """Add up what is known; None where nothing is."""
+    """Return the sum of the known hours; None if none are known."""
     known = [row.hours for row in rows if row.hours is not None]
     return sum(known) if known else None
 
 
 def written(hours: float | None) -> str:
-    """Write hours with two digits, days where there are many.
+    """Return hours as text with two significant digits; minutes below an hour, days from 100 hours.
 
     >>> written(0.004), written(0.134), written(9.52), written(31.2), written(612.0), written(None)
     ('1 min', '8 min', '9.5 h', '31 h', '26 days', 'not timed')

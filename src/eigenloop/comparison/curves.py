@@ -1,4 +1,4 @@
-"""The pictures of an experiment, drawn: learning curves like those of the papers."""
+"""Draw the pictures of an experiment: learning curves like those of the papers."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from eigenloop.comparison.series import Picture, Points, Series, pictures
 from eigenloop.comparison.table import Sheet
 from eigenloop.text.typography import quantity
 
-#: The height of a picture in pixels: two stand side by side.
+#: The height of a picture in pixels; two pictures are placed side by side.
 HEIGHT = 240
 SEEDS = "Thin lines are the seeds, the thick one their median."
 
 
 def figures(sheet: Sheet) -> tuple[Figure, ...]:
-    """Draw all pictures of an experiment."""
+    """Return all figures of an experiment."""
     chosen = pictures(sheet)
     return tuple(_figure(picture, chosen, f"{sheet.experiment.name}-{i}") for i, picture in enumerate(chosen))
 
@@ -54,7 +54,7 @@ def _key(series: Series) -> Key:
 
 
 def _lines(series: Series, marked: bool) -> list[Line]:
-    # Each seed, and not a band: of three seeds one may learn and two not, and then nothing is in between.
+    # Each seed and not a band: if one of three seeds learns and two do not, a band would show values that no seed had.
     seeds = [Line(_key(series), *_split(points), weight="seed") for points in series.seeds]
     x, y = _split(series.middle)
     if series.lost:

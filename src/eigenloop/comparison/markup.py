@@ -1,4 +1,4 @@
-"""Text as Markdown that GitHub and MkDocs show alike."""
+"""Markdown that GitHub and MkDocs render alike."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 
 
 def escaped(text: str) -> str:
-    r"""Write text so that Markdown shows it as it is, in a table too.
+    r"""Return text with Markdown's and HTML's special characters escaped, for prose and for table cells.
 
     >>> print(escaped("a|b <i> `c` U_c"))
     a\|b &lt;i&gt; \`c\` U\_c
@@ -17,7 +17,7 @@ def escaped(text: str) -> str:
 
 
 def prose(text: str) -> str:
-    r"""Write sentences, in which backticks mean code.
+    r"""Return sentences as Markdown: text between backticks is code, everything else is escaped.
 
     >>> print(prose("uses `I + q(W - I)`, not <W>"))
     uses `I + q(W - I)`, not &lt;W&gt;
@@ -27,7 +27,9 @@ def prose(text: str) -> str:
 
 
 def linked(text: str, root: str) -> str:
-    """Write sentences in which the pages that they name are links; `root` leads from the page to the repository.
+    """Return sentences as Markdown with links to the pages that they name.
+
+    `root` is the relative path from the page to the root of the repository.
 
     >>> linked("see docs/errata.md", "../../")
     'see [docs/errata.md](../errata.md)'
@@ -41,23 +43,23 @@ def linked(text: str, root: str) -> str:
 
 
 def code(text: str) -> str:
-    """Write a command; a bar would end the cell of a table even inside of it."""
+    """Return text as inline code; bars are escaped, since one would end a table cell even inside of code."""
     return "`" + text.replace("|", "\\|") + "`"
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers: Collection[str] = ()) -> str:
-    """Write a table; columns with numbers are aligned at the right."""
+    """Return a table; the columns in `numbers` are right-aligned."""
     rule = ["---:" if column in numbers else "---" for column in columns]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (columns, rule, *(map(_whole, row) for row in rows)))
 
 
 def _whole(cell: str) -> str:
-    """Keep numbers such as 4.5e-4, 1.2 ± 0.1 and 0.4 x in one line, however narrow their column."""
+    """Return a cell in which no line is broken inside a number such as 4.5e-4, 1.2 ± 0.1 or 0.4 x."""
     hyphen, space = "\N{NON-BREAKING HYPHEN}", "\N{NO-BREAK SPACE}"
     cell = re.sub(r"(?<=[\d)])e-(?=\d)", f"e{hyphen}", cell)
     return re.sub(r"(?<=\d) (?=x( |$))| (?=±)|(?<=±) ", space, cell)
 
 
 def bullets(items: Sequence[str]) -> str:
-    """Write a list."""
+    """Return a bulleted list."""
     return "\n".join(f"- {item}" for item in items)

@@ -1,10 +1,10 @@
-"""What the runs of a row at one budget found.
+"""Summarise the runs of a row at one budget.
 
 Note [Which runs count]
-    A row is filled in by an analysis, or by runs at budget hour or full; smoke runs show that a command works and
-    nothing else. The largest budget with a number is shown. Of several seeds those count that went to their end; if
-    none did, the unfinished ones; if training diverged with all of them, the row has diverged. A run that was stopped
-    before its test has no number, only what it reached along the way, which is shown as that.
+    A row gets its number from an analysis, or from runs at budget hour or full; smoke runs only show that a command
+    works. The largest budget with a number is shown. Only the seeds that finished count; if none did, the unfinished
+    ones; if training diverged with all of them, the row has diverged. A run that was stopped before its test has no
+    test result: its best value on the curve is shown instead, and marked as such.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eigenloop.comparison.paper_settings import Change, Plan
 from eigenloop.experiments import Record
 from eigenloop.experiments.schema import BudgetName
 
-#: Budgets that fill a row in, the one that is preferred first.
+#: Budgets that give a row its number, the preferred one first.
 COUNTING: tuple[BudgetName, ...] = ("full", "hour")
 
 _SIZES = ("model.hidden_size", "model.num_layers", "model.short")
@@ -28,13 +28,13 @@ Status = Literal["computed", "complete", "unfinished", "diverged"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far runs came.
+    """How far runs have been trained.
 
     Attributes:
-        unit: what is counted.
-        done: the fewest and the most over the runs.
-        planned: what the budget plans; None where that is not known.
-        paper: what the paper has, the plan of budget full.
+        unit: the unit of the counts below.
+        done: the minimum and the maximum over the runs.
+        planned: the length that the budget plans; None if that is not known.
+        paper: the paper's length, which is that of budget full.
     """
 
     unit: Literal["steps", "epochs"]
@@ -45,19 +45,19 @@ class Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the runs of a row at one budget found, in the unit that is shown.
+    """The result of a row at one budget, in the unit that is shown.
 
     Attributes:
-        runs: those that count, by seed.
-        mean: of their numbers; None where there are none.
-        along_the_way: where there are none, the mean of the best values of the curves.
-        spread: standard deviation over seeds; None for one.
-        diverged: how many runs reached NaN, out of all.
-        unfinished: how many did not come to their end, out of all.
+        runs: those that count, see Note [Which runs count], ordered by seed.
+        mean: the mean of their numbers; None if there are none.
+        along_the_way: if there are none, the mean of the best values on the curves.
+        spread: standard deviation over seeds; None for one seed.
+        diverged: how many of all runs reached NaN.
+        unfinished: how many of all runs did not finish.
         total: how many runs there are.
-        changed: settings besides the length that are not the paper's.
-        outdated: some run was made with other settings than the experiment has now.
-        revisions: what has changed in the arithmetic since some run was made; the outcome is stale if anything has.
+        changed: settings, other than the length, that differ from the paper's.
+        outdated: whether the settings of the experiment have changed since some run was made.
+        revisions: what has changed in the arithmetic since some run was made; if not empty, the outcome is stale.
     """
 
     budget: BudgetName
@@ -76,7 +76,7 @@ class Outcome:
 
     @property
     def shorter(self) -> bool:
-        """Whether training was planned shorter than the paper's, or may have been."""
+        """Whether training was planned to be shorter than the paper's, or its planned length is unknown."""
         if self.progress is None:
             return False
         planned, paper = self.progress.planned, self.progress.paper
@@ -84,27 +84,27 @@ class Outcome:
 
     @property
     def other_task(self) -> tuple[Change, ...]:
-        """What makes the task another one than the paper's."""
+        """The changed settings that make the task differ from the paper's."""
         return tuple(change for change in self.changed if change.key.startswith("task."))
 
     @property
     def other_size(self) -> tuple[Change, ...]:
-        """What makes the network a larger or smaller one than the paper's."""
+        """The changed settings that make the network larger or smaller than the paper's."""
         return tuple(change for change in self.changed if change.key in _SIZES)
 
     @property
     def baseline(self) -> float | None:
-        """What guessing reaches, as the runs have it (not scaled)."""
+        """The baseline of the task (the result of guessing) as the runs recorded it, not scaled."""
         return next((run.baseline for run in self.runs if run.baseline is not None), None)
 
     @property
     def parameters(self) -> int | None:
-        """How many our network has."""
+        """The number of parameters of our network."""
         return next((run.parameters for run in self.runs if run.parameters is not None), None)
 
 
 def outcomes_of(runs: Sequence[Record], plan: Plan, scale: float) -> dict[BudgetName, Outcome]:
-    """Summarise the runs of a row by budget, those that count only; `scale` makes our unit the one that is shown."""
+    """Return the outcome of a row for each budget with runs; numbers are multiplied by `scale` for display."""
     by_budget: dict[BudgetName, Outcome] = {}
     for budget in COUNTING:
         own = [run for run in runs if (budget == "full" if run.status == "computed" else run.budget == budget)]
@@ -137,7 +137,7 @@ def _outcome(budget: BudgetName, runs: Sequence[Record], plan: Plan, scale: floa
 
 
 def _reached(runs: Sequence[Record], higher_is_better: bool) -> list[float]:
-    """Return the best value along the way of each run that has one."""
+    """Return the best value on the curve of each run that has one."""
     best = max if higher_is_better else min
     curves = [[value for _, value in run.curve if value is not None] for run in runs]
     return [best(values) for values in curves if values]
@@ -171,7 +171,7 @@ def _progress(runs: Sequence[Record], plan: Plan) -> Progress | None:
 
 
 def _planned_epochs(runs: Sequence[Record]) -> float | None:
-    """Return the epochs that the runs themselves planned; steps are counted at the rate at which they were done."""
+    """Return the fewest epochs that the runs planned; planned steps are converted with each run's steps per epoch."""
     planned_epochs = []
     for run in runs:
         epochs = run.config.get("training", {}).get("epochs")

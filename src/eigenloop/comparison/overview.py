@@ -1,9 +1,9 @@
-"""What the summary says, as text and as a page: counts, failures with their causes, and what is still to be run."""
+"""The contents of the summary, for Markdown and HTML: counts, failures with their causes, and what is still to run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from eigenloop.comparison import costs, verdicts, wording
 from eigenloop.comparison.pairs import OFF, far_off, numbers
@@ -17,18 +17,26 @@ ABOUT = (
     "paper has every row, what it was run with, and one command for each table."
 )
 NUMBERS = (
-    "Ours with ± is a mean over several seeds, without it one seed. The ratio is ours over published; ° marks a run "
-    "that is shorter than the paper's, which has no ratio."
+    "Lower is better, but for accuracies (%). Ours with ± is the mean and the standard deviation over several seeds, "
+    "without it one seed. The ratio is ours over published; ° marks a run that is shorter than the paper's, which has "
+    "no ratio."
+)
+NAMES = (
+    "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
+    "with P orthogonal and Theta = Λ + T: Λ has the eigenvalues gamma exp(±i theta), and T is the triangle above them. "
+    "Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset and update gate; those in brackets are "
+    "orthogonal. Weights of QORNN have k bits."
 )
 TIMES = (
     "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "
-    "timed (`benchmarks/hours.py`). Evaluations come on top."
+    "timed on a machine that did nothing else (`benchmarks/hours.py`), without evaluations. The times of runs in the "
+    "tables above are of machines that were often busy, and longer."
 )
 
 
 @dataclass(frozen=True)
 class Chapter:
-    """A paper, and what there is of it."""
+    """A paper with the tables and claims that we have of it."""
 
     paper: Paper
     sheets: tuple[Sheet, ...]
@@ -36,22 +44,23 @@ class Chapter:
 
     @property
     def counts(self) -> tuple[str, ...]:
-        """Our numbers of the published ones, those at the paper's length, and the claims by their verdict."""
+        """How many published numbers we have, how many at the paper's length, and the claims by verdict."""
         printed = sum(
             line.published is not None for sheet in self.sheets if not sheet.experiment.analysis for line in sheet.lines
         )
         ours = numbers(self.sheets)
         claims = verdicts.tally(self.scores)
         whole = sum(line.comparable for line in ours)
-        return (f"{len(ours)} of {printed}", str(whole), *(str(count) for count in claims.values()))
+        share = f"{len(ours)} of {printed}" if printed else "none printed"
+        return (share, str(whole) if printed else wording.MISSING, *(str(count) for count in claims.values()))
 
 
-#: What `Chapter.counts` counts.
-COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run", "computed, hold")
+#: The headings of `Chapter.counts`.
+COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run", "computed: yes")
 
 
 def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
-    """Gather tables and claims by paper."""
+    """Group tables and claims by paper."""
     return [
         Chapter(paper, own, tuple(score for score in judged if score.experiment.paper == paper.name))
         for paper in with_others(sheet.experiment.paper for sheet in sheets)
@@ -59,14 +68,24 @@ def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
     ]
 
 
+def in_short(judged: Sequence[Score]) -> str:
+    """Return in one sentence how many of the claims hold."""
+    counts = verdicts.tally(judged)
+    holding, computed = counts["yes"] + counts["computed"], counts["computed"]
+    return (
+        f"Of {sum(counts.values())} claims {holding} hold ({computed} of them need no training), {counts['in part']} "
+        f"hold in part, {counts['no']} do not hold, {counts['open']} are open, and {counts['not run']} were not run."
+    )
+
+
 def where(experiment: Experiment) -> str:
-    """Name a table; an item may list figures that show the same after a semicolon."""
+    """Return the paper and the table's name; what follows a semicolon (figures that show the same) is left out."""
     return f"{experiment.paper}, {experiment.item.partition(';')[0]}"
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Something that did not come out as published; `cause` is empty where nobody has looked into it."""
+    """A claim or a number that did not reproduce; `cause` is empty if it has not been investigated."""
 
     experiment: Experiment
     what: str
@@ -74,7 +93,7 @@ class Failure:
 
 
 def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
-    """List the claims that fail, and the numbers that are far worse than published; those with a cause first."""
+    """List the claims that fail, and the numbers that are far from the published ones; those with a cause first."""
     listed = []
     for score in judged:
         if score.failing:
@@ -82,13 +101,24 @@ def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
             others = _causes(finding.other for finding in score.failing if finding.other is not None)
             listed.append(Failure(score.experiment, verdicts.failures(score), " ".join(others or own)))
     for sheet in sheets:
-        if worse := far_off([sheet]):
-            rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in worse)
-            known = {failure.cause for failure in listed}
-            causes = [cause for cause in _causes(worse) if cause not in known]
-            what = f"Worse than published by more than a factor of {OFF:g}: {rows}"
-            listed.append(Failure(sheet.experiment, what, " ".join(causes)))
-    return sorted(listed, key=lambda failure: not failure.cause)
+        groups: dict[tuple[str, str], list[Line]] = {}
+        for line in far_off([sheet]):
+            groups.setdefault((str(line.standing), line.row.cause or ""), []).append(line)
+        for (standing, cause), lines in groups.items():
+            rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in lines)
+            what = f"{standing.capitalize()} than published by more than a factor of {OFF:g}: {rows}"
+            listed.append(Failure(sheet.experiment, what, cause))
+    return sorted(_merged(listed), key=lambda failure: not failure.cause)
+
+
+def _merged(failures: Iterable[Failure]) -> list[Failure]:
+    """Return the failures, those of the same table and cause merged into one."""
+    groups: dict[tuple[str, str], Failure] = {}
+    for failure in failures:
+        key = failure.experiment.name, failure.cause
+        before = groups.get(key)
+        groups[key] = failure if before is None else replace(before, what=f"{before.what}. {failure.what}")
+    return list(groups.values())
 
 
 def _causes(lines: Iterable[Line]) -> list[str]:
@@ -97,7 +127,7 @@ def _causes(lines: Iterable[Line]) -> list[str]:
 
 @dataclass(frozen=True)
 class Missing:
-    """What of a table was not run at all, or not at the paper's length."""
+    """The rows of a table that were not run at all, or not at the paper's length."""
 
     sheet: Sheet
     missing: tuple[Line, ...]
@@ -105,14 +135,14 @@ class Missing:
 
     @property
     def cells(self) -> tuple[str, str, str]:
-        """How many rows of each kind, and what they take."""
+        """The number of rows not run, of rows run shorter, and the time that they take."""
         trained = self.sheet.experiment.analysis is None
         hours = costs.written(costs.total((*self.missing, *self.shorter))) if trained else ""
         return (str(len(self.missing) or ""), str(len(self.shorter) or ""), hours)
 
 
 def missing(sheets: Sequence[Sheet]) -> list[Missing]:
-    """List the tables that are not complete."""
+    """List the tables with rows that were not run, or not at the paper's length."""
     every = [
         Missing(
             sheet,
@@ -129,7 +159,7 @@ def _trained(line: Line) -> bool:
 
 
 def computed(sheets: Sequence[Sheet]) -> list[tuple[Sheet, str]]:
-    """Say of each table with computed numbers how many agree."""
+    """Return, for each table of computed numbers, a sentence that says how many agree."""
     sentences = []
     for sheet in sheets:
         own = [line for line in sheet.run if line.published is not None]

@@ -1,4 +1,4 @@
-"""``docs/results.html``: the same as the text, with pictures, in one file that needs nothing else."""
+"""``docs/results.html``: the contents of ``RESULTS.md`` with charts, as one self-contained file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from eigenloop.text.durations import duration
 
 
 def render(sheets: Sequence[Sheet]) -> str:
-    """Make the text of the page."""
+    """Return the HTML of the page."""
     judged = scores(findings(sheets))
     chapters = overview.chapters(sheets, judged)
     plot = against(chapters)
@@ -38,6 +38,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             missing=overview.missing(sheets),
             computed=overview.computed(sheets),
             counted=wording.counted(sheets),
+            short=overview.in_short(judged),
             figures=drawn,
             rules=charts.rules(every),
             wording=wording,
@@ -54,7 +55,10 @@ def render(sheets: Sequence[Sheet]) -> str:
 
 
 def against(chapters: Sequence[overview.Chapter]) -> Figure | None:
-    """Draw ours against published, a colour for each paper; rings are runs that are shorter. None without numbers."""
+    """Return a scatter plot of ours against published, a colour for each paper; None if there are no numbers.
+
+    Rings are runs that are shorter than the paper's.
+    """
     points = {}
     for chapter in chapters:
         own = numbers(chapter.sheets) + [
@@ -90,7 +94,7 @@ def _dot(line: Line) -> Dot | None:
 
 
 def prose(text: str) -> Markup:
-    """Write sentences, in which backticks mean code.
+    """Return sentences as HTML: text between backticks is code, everything else is escaped.
 
     >>> prose("uses `I + q(W - I)`, not <W>")
     Markup('uses <code>I + q(W - I)</code>, not &lt;W&gt;')
@@ -100,12 +104,12 @@ def prose(text: str) -> Markup:
 
 
 def tight(text: str) -> str:
-    """Keep formulas together where lines are broken."""
+    """Return text in which no line is broken at an equals sign."""
     return text.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}")
 
 
 def made(line: Line) -> str:
-    """List what the shown number of a row was made with."""
+    """Return seeds, commit, settings hash, time and parameters of the runs behind the number of a row."""
     outcome = line.outcome
     if outcome is None:
         return ""
@@ -120,7 +124,7 @@ def made(line: Line) -> str:
 
 
 def machines(sheet: Sheet) -> list[str]:
-    """List the machines and versions that the results of an experiment were made with."""
+    """List the machines and versions with which the results of an experiment were computed."""
     descriptions: dict[str, None] = {}
     for line in sheet.lines:
         for run in line.outcome.runs if line.outcome is not None else ():

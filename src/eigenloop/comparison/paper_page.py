@@ -9,13 +9,13 @@ from eigenloop.comparison.markup import bullets, code, escaped, linked, prose, t
 from eigenloop.comparison.papers import Paper
 from eigenloop.comparison.table import Line, Sheet
 
-#: From the page to the repository.
+#: The relative path from the page to the root of the repository.
 ROOT = "../../"
 _COLUMNS = ("row", "published", "ours", "ratio", "length", "seeds")
 
 
 def render(paper: Paper, sheets: Sequence[Sheet]) -> str:
-    """Write the page of a paper."""
+    """Return the Markdown of a paper's page."""
     cited = f"{escaped(paper.authors)}: *{escaped(paper.title)}*, {paper.year}." if paper.title else ""
     parts = [
         f"# {escaped(paper.name)}: published results, and ours",

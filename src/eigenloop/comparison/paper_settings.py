@@ -1,4 +1,4 @@
-"""What a row would take in the paper's size, and where a run departs from it."""
+"""The paper's settings for a row, and where the settings of a run differ from them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from eigenloop.numerics import revised_since, versions
 from eigenloop.report import names
 from eigenloop.runs.effects import Effect, effect
 
-#: Settings that make another experiment of it; the length is shown by itself.
+#: Settings with these effects make it a different experiment; the training length is shown separately.
 _COMPARED = (Effect.NUMBERS, Effect.SAMPLE)
 _BUDGETS: tuple[BudgetName, ...] = ("full", "hour")
 
 
 @dataclass(frozen=True)
 class Change:
-    """A setting of a run that is not the paper's."""
+    """A setting of a run that differs from the paper's."""
 
     key: str
     ours: Any
@@ -33,12 +33,12 @@ class Change:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a row takes.
+    """How a row is run with the paper's settings.
 
     Attributes:
-        budgets: those that run it; none for an analysis, and for a number that a paper only quotes.
-        settings: at budget full, the paper's size, by section; empty where it is not run.
-        splits: the parts of the task that are measured.
+        budgets: those at which it is run; empty for an analysis, and for a number that a paper only quotes.
+        settings: the settings at budget full, the paper's size, by section; empty if the row is never run.
+        splits: the splits of the task that are measured.
     """
 
     experiment: Experiment
@@ -49,16 +49,16 @@ class Plan:
 
     @property
     def steps(self) -> int | None:
-        """Updates in the paper."""
+        """Training steps in the paper."""
         return self.settings.get("training", {}).get("steps")
 
     @property
     def epochs(self) -> float | None:
-        """Passes over the data in the paper."""
+        """Epochs in the paper."""
         return self.settings.get("training", {}).get("epochs")
 
     def changes(self, run: Record) -> list[Change]:
-        """List the settings of a run that are not the paper's, besides its length."""
+        """List the settings of a run, other than its length, that differ from the paper's."""
         ours, paper = _flat(run.config), _flat(self.settings)
         return [
             Change(key, ours[key], paper[key])
@@ -67,7 +67,7 @@ class Plan:
         ]
 
     def revisions(self, run: Record) -> list[str]:
-        """List what has changed in the arithmetic since a run was made; it is stale if anything has."""
+        """List what has changed in the arithmetic since a run was made; the run is stale if anything has."""
         analysis = self.experiment.analysis
         if analysis is not None:
             return revised_since(run.numerics, versions(analysis.trains))
@@ -75,7 +75,7 @@ class Plan:
         return revised_since(run.numerics, plans[0].numerics()) if plans else []
 
     def outdated(self, run: Record) -> bool:
-        """Whether a run was made with other settings than its row has now."""
+        """Whether the settings of the row have changed since a run was made."""
         analysis = self.experiment.analysis
         if analysis is not None:
             return run.config_hash != short_hash({"analysis": {"name": analysis.name, **analysis.options}})
@@ -87,7 +87,7 @@ class Plan:
 
 
 def plan_of(experiment: Experiment, row: str) -> Plan:
-    """Complete the settings of a row."""
+    """Return the plan of a row, with its settings at the largest budget that runs it."""
     if experiment.analysis is not None:
         return Plan(experiment, row, (), {})
     runs = {budget: row_runs for budget in _BUDGETS if (row_runs := runs_of_row(experiment, row, budget))}

@@ -1,4 +1,4 @@
-"""The four papers, in the order in which they appeared, and what of them is not among the experiments."""
+"""The four papers in order of publication, and their results that are not among the experiments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """How a paper is cited; `name` is how experiments call it. Of a user's own nothing else is known."""
+    """A citation; `name` is the one that experiments use. A paper of a user's experiments has only a name."""
 
     name: str
     authors: str = ""
@@ -16,7 +16,7 @@ class Paper:
     year: int = 0
 
 
-#: The papers of our own experiments.
+#: The papers whose experiments come with the library.
 PAPERS = (
     Paper(
         "nnRNN",
@@ -47,12 +47,12 @@ PAPERS = (
 
 
 def with_others(names: Iterable[str]) -> list[Paper]:
-    """Return the four papers, and after them those of a user's own experiments."""
+    """Return the four papers, followed by those of a user's experiments among `names`."""
     ours = [paper.name for paper in PAPERS]
     return [*PAPERS, *(Paper(name) for name in sorted(set(names)) if name not in ours)]
 
 
-#: Published results that no row stands for, and where else they are to be had.
+#: Published results that have no row in the experiments, and where to find them.
 WITHOUT_A_ROW = (
     "Published results without a row: nnRNN's accuracies on characters (supplement, Table 4; quoted in notes) and its "
     "Figures 3b, 3c and 5 (`eigenloop analyse schur` draws them from a run); ENRNN's SegSNR, STOI and PESQ (`eigenloop "

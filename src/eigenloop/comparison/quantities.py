@@ -1,4 +1,4 @@
-"""What is compared of the runs of a row: their numbers, or how many steps they needed."""
+"""The quantities by which rows are compared: their numbers, or the steps needed to reach a level."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ class Quantity:
     """A mean over seeds.
 
     Attributes:
-        spread: standard deviation over seeds; 0 where it is not known.
+        spread: standard deviation over seeds; 0 if it is not known.
         count: how many seeds there are.
-        missed: of steps, how many seeds never got there; their whole length is counted in their place.
+        missed: for steps until a level, how many seeds never reached it; each counts with its full length.
     """
 
     mean: float
@@ -27,14 +27,14 @@ class Quantity:
 
 
 def numbers_of(outcome: Outcome) -> Quantity | None:
-    """Return the numbers of a row in the unit that is shown; None where nothing was measured."""
+    """Return mean and spread of a row in the unit that is shown; None if nothing was measured."""
     return None if outcome.mean is None else Quantity(outcome.mean, outcome.spread or 0.0, len(outcome.runs))
 
 
 def steps_until(line: Line, outcome: Outcome, level: float) -> Quantity | None:
-    """Return after how many steps the curves of a row first get to a level; None where there are no curves.
+    """Return after how many steps the curves of a row first reach a level; None if a run has no curve.
 
-    The spread is at least the distance of two points of a curve: between them it cannot be told when.
+    The spread is at least the largest distance between two points of a curve, which limits the resolution.
     """
     higher = line.experiment.higher_is_better
     steps, missed, distance = [], 0, 0

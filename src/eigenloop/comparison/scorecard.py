@@ -1,4 +1,4 @@
-"""Claims as a paper makes them: one verdict for each sentence, however many comparisons it stands for."""
+"""One verdict for each sentence of a paper, however many comparisons of rows it stands for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FOR, _AGAINST = ("yes", "supported"), ("no", "contradicted")
 
 @dataclass(frozen=True)
 class Score:
-    """A sentence of a paper about a table or figure, with all comparisons that it stands for."""
+    """A sentence of a paper about a table or figure, with the findings of all comparisons that it stands for."""
 
     experiment: Experiment
     said: str
@@ -26,34 +26,29 @@ class Score:
 
     @property
     def holding(self) -> int:
-        """How many comparisons come out as the paper says."""
+        """How many comparisons agree with the paper."""
         return sum(finding.verdict in _FOR for finding in self.findings)
 
     @property
     def failing(self) -> tuple[Finding, ...]:
-        """The comparisons that come out otherwise."""
+        """The comparisons that contradict the paper."""
         return tuple(finding for finding in self.findings if finding.verdict in _AGAINST)
 
     @property
     def answer(self) -> Answer:
-        """Whether the sentence holds, as far as it is decided."""
-        if not self.failing:
-            return "yes" if self.holding else "open"
-        return "in part" if self.holding else "no"
-
-    @property
-    def whole(self) -> bool:
-        """Whether every comparison is decided."""
-        return all(finding.verdict != "undecided" for finding in self.findings)
+        """Whether the sentence holds: in every comparison, in some, or in none of those that are decided."""
+        if self.failing:
+            return "in part" if self.holding else "no"
+        return "yes" if self.holding == len(self.findings) else "open"
 
     @property
     def decided(self) -> bool:
-        """Whether it is yes or no without reservation."""
-        return (self.answer == "no" or (self.answer == "yes" and self.whole)) and not self.limits
+        """Whether the answer is yes or no without limits."""
+        return self.answer in ("yes", "no") and not self.limits
 
     @property
     def listed(self) -> bool:
-        """Whether it has a line of its own."""
+        """Whether the sentence is shown in the table of claims."""
         return self.touched and not self.expected
 
     @property
@@ -63,12 +58,12 @@ class Score:
 
     @property
     def expected(self) -> bool:
-        """Whether it is about computed numbers and holds, where anything else would be a fault."""
+        """Whether the sentence holds and is about computed numbers: no training is involved, so it has to hold."""
         return all(finding.expected for finding in self.findings)
 
     @cached_property
     def limits(self) -> tuple[str, ...]:
-        """What keeps the runs from deciding, over all comparisons that count."""
+        """The limits of all comparisons that are not undecided, see `Finding.limits`."""
         counting = [finding for finding in self.findings if finding.verdict != "undecided"]
         return tuple(dict.fromkeys(limit for finding in counting for limit in finding.limits))
 
@@ -84,12 +79,12 @@ class Score:
 
     @property
     def rows(self) -> list[str]:
-        """The rows that the sentence is about; one at two lengths is named once."""
+        """The rows that the sentence is about; a model at two sequence lengths is named once."""
         return list(dict.fromkeys(model(finding.line.row.label) for finding in self.findings))
 
     @property
     def seconds(self) -> float:
-        """What the runs took that it is judged by."""
+        """The total time of the runs behind the comparisons."""
         runs = {
             (side.line.row_name, run.seed): run.seconds
             for finding in self.findings
@@ -100,7 +95,7 @@ class Score:
 
 
 def scores(findings: Sequence[Finding]) -> tuple[Score, ...]:
-    """Gather the findings by sentence, in the order of the papers' tables."""
+    """Group the findings by sentence, in the order of the papers' tables."""
     groups: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         said = finding.claim.said or finding.line.row.said or finding.line.row.label
@@ -109,7 +104,7 @@ def scores(findings: Sequence[Finding]) -> tuple[Score, ...]:
 
 
 def _margin(finding: Finding) -> float:
-    """Return how far apart what is compared is: |log(ours / theirs)|, or 0 where that has no meaning."""
+    """Return |log(a / b)| of the two numbers that are compared; 0 if one is missing or not positive."""
     quantities = [side.quantity for side in finding.sides]
     means = [quantity.mean for quantity in quantities if quantity is not None]
     if finding.other is None:

@@ -1,4 +1,4 @@
-"""Which curves of an experiment stand in one picture, and the points that they go through."""
+"""Choose which curves of an experiment are drawn in one picture, and compute their points."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from eigenloop.experiments import Record
 from eigenloop.report import names
 from eigenloop.runs.effects import Effect, settings_with
 
-#: Curves in one picture at most: as many as there are colours.
+#: The most curves in one picture, so that each has its own colour.
 CURVES = 7
-#: Points of a curve at most, and of one among several seeds.
+#: The most points of a median curve, and of each seed's curve.
 POINTS, SEED_POINTS = 100, 50
-#: Options of a model that papers draw their results against.
+#: Options of a model that papers put on the horizontal axis.
 _SWEPT = {"bits": "bits", "short": "units of the short-term part"}
 _STRATEGIES = {
     "ptq-projunn": "PTQ-projUNN",
@@ -40,11 +40,11 @@ class Series:
     """One row's curve, or one strategy's numbers.
 
     Attributes:
-        hue: which colour; the same for a row's place in every picture of an experiment.
-        middle: its points, the median where there are several seeds.
-        seeds: every seed's own points; empty for one.
-        lost: it ends because training diverged.
-        level: it has no place along the axis and is a height only.
+        hue: the index of its colour, which depends on the row's place in the paper's table.
+        middle: its points; the median if there are several seeds.
+        seeds: the points of each seed; empty if there is only one.
+        lost: whether it ends because training diverged.
+        level: whether it has no value on the horizontal axis and is drawn as a horizontal line.
     """
 
     label: str
@@ -57,14 +57,16 @@ class Series:
 
 @dataclass(frozen=True)
 class Picture:
-    """All that one picture shows, without how.
+    """The contents of one picture, independent of how it is drawn.
 
     Attributes:
         title: what distinguishes it from the experiment's other pictures; may be empty.
-        marked: points are shown as dots, because they are results rather than moments of a training.
-        baseline: what guessing reaches.
-        most: the largest value possible, where there is one.
-        family: pictures with the same one have the same vertical axis.
+        across: the title of the horizontal axis.
+        upwards: the title of the vertical axis.
+        marked: whether points are drawn as dots, because each is a final result and not a step of a training.
+        baseline: the result of guessing; None if there is none.
+        most: the largest possible value; None if there is none.
+        family: pictures with the same number share the scale of their vertical axis.
     """
 
     title: str
@@ -78,10 +80,10 @@ class Picture:
 
 
 def pictures(sheet: Sheet) -> tuple[Picture, ...]:
-    """Choose the pictures of an experiment: one for each task and metric, more where there are too many curves.
+    """Choose the pictures of an experiment: one for each task and metric, several if there are more than `CURVES`.
 
-    Colours are given by the place among all rows of the paper's picture, run or not, so that they stay when more are
-    run; what stands together in the end is decided by the task that was run, which a short budget may make easier.
+    A row's colour follows from its place among all rows of the paper's picture, run or not, so that it stays the same
+    when more are run. Rows are then grouped by the task that was actually run, which a short budget may make easier.
     """
     parts: dict[tuple[_Key, int], list[_Coloured]] = {}
     for rows in _grouped([line for line in sheet.lines if line.plan.settings], _paper_task).values():
@@ -101,7 +103,7 @@ def pictures(sheet: Sheet) -> tuple[Picture, ...]:
 
 
 def _chunks(lines: Sequence[Line]) -> list[list[Line]]:
-    """Cut rows into pictures, between models where that is possible."""
+    """Split rows into pictures of at most `CURVES`, between two models where that is possible."""
     chunks: list[list[Line]] = [[]]
     for _, each in itertools.groupby(lines, _model):
         rows = list(each)
@@ -142,7 +144,7 @@ def _own_task(line: Line) -> Mapping[str, Any]:
 
 
 def _titles(keys: Sequence[_Key]) -> list[str]:
-    """Name groups by what differs between them."""
+    """Return a title for each group: the settings in which the groups differ."""
     tasks = [json.loads(task) for _, _, task in keys]
     options = sorted({option for task in tasks for option in task})
     varying = [option for option in options if len({json.dumps(task.get(option)) for task in tasks}) > 1]
@@ -160,7 +162,7 @@ def _titles(keys: Sequence[_Key]) -> list[str]:
 
 
 def _along(title: str, rows: Sequence[_Coloured], family: int) -> Picture | None:
-    """Draw rows against their training."""
+    """Return the picture of rows against the training step; None if no row has a curve."""
     series = [curve for line, hue in rows if (curve := _row(line, hue)) is not None]
     if not series:
         return None
@@ -173,7 +175,7 @@ def _along(title: str, rows: Sequence[_Coloured], family: int) -> Picture | None
 
 
 def _against(title: str, lines: Sequence[Line], family: int) -> Picture | None:
-    """Draw numbers against an option of the model, where at least three values of it have one."""
+    """Return the picture of numbers against an option of the model; None if fewer than three values were run."""
     for option, words in _SWEPT.items():
         places: dict[str, list[tuple[float, float]]] = {}
         levels: dict[str, float] = {}
@@ -231,7 +233,7 @@ def _row(line: Line, hue: int) -> Series | None:
 
 
 def _thinned(line: Line, run: Record, limit: int) -> Points:
-    """Return the curve of a run with few points: medians of stretches, the first and last point themselves."""
+    """Return the curve of a run with at most `limit` points: medians of stretches, and the first and last point."""
     curve = line.curve_of(run)
     x, y, *_ = thinned([float(step) for step, _ in curve], [value for _, value in curve], limit)
     places = zip(x, y, strict=True)
@@ -239,7 +241,7 @@ def _thinned(line: Line, run: Record, limit: int) -> Points:
 
 
 def _at(points: Points, place: float) -> float | None:
-    """Return the height of a curve between its points; None outside."""
+    """Interpolate a curve linearly at `place`; None outside its range."""
     if not points[0][0] <= place <= points[-1][0]:
         return None
     after = bisect_left(points, place, key=lambda point: point[0])

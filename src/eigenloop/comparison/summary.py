@@ -1,4 +1,4 @@
-"""``RESULTS.md``: what a reader of the papers wants to know, on one page."""
+"""``RESULTS.md``: claims, numbers, failures and what was not run, on one page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenloop.experiments import Experiment
 
 
 def render(sheets: Sequence[Sheet]) -> str:
-    """Write the page."""
+    """Return the Markdown of the page."""
     judged = scores(findings(sheets))
     counted = [
         (f"[{escaped(chapter.paper.name)}]({page_of(chapter.paper.name)})", *chapter.counts)
@@ -24,6 +24,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     parts = [
         "# Published results, and ours",
         f"**{wording.counted(sheets)}**",
+        overview.in_short(judged),
         f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser.",
         table(("paper", *overview.COUNTED), counted, overview.COUNTED),
         *_claims(judged),
@@ -45,7 +46,7 @@ def render(sheets: Sequence[Sheet]) -> str:
 
 
 def page_of(paper: str) -> str:
-    """Return the path of a paper's page, named as its experiments begin."""
+    """Return the path of a paper's page; its name is the prefix of the paper's experiments."""
     return f"docs/results/{paper.lower().replace('-', '')}.md"
 
 
@@ -54,7 +55,7 @@ def _link(experiment: Experiment) -> str:
 
 
 def _links(experiments: Iterable[Experiment]) -> list[str]:
-    """Link each table where it is first named; below it the cell is empty."""
+    """Return a link for the first of consecutive rows of a table, and an empty cell for the others."""
     links, before = [], ""
     for experiment in experiments:
         links.append(_link(experiment) if experiment.name != before else "")
@@ -75,7 +76,7 @@ def _claims(judged: Sequence[Score]) -> list[str]:
         )
         for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
     ]
-    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged)))
+    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged), prose(overview.NAMES)))
     columns = ("where", "claim, in the paper's words", "verdict", "ours", "published", "runs")
     return ["## Claims", about, *([table(columns, rows)] if rows else [])]
 
@@ -88,7 +89,12 @@ def _bold(score: Score) -> str:
 def _numbers(sheets: Sequence[Sheet]) -> list[str]:
     every = pairs(sheets)
     rows = [
-        (link, escaped(pair.label), *_cells(pair.first), *_cells(pair.second))
+        (
+            f"{link}: {prose(pair.sheet.experiment.title)}" if link else "",
+            escaped(pair.label),
+            *_cells(pair.first),
+            *_cells(pair.second),
+        )
         for pair, link in zip(every, _links(pair.sheet.experiment for pair in every), strict=True)
     ]
     columns = ("where", "row", "published", "ours", "ratio", "longer T: published", "ours ", "ratio ")
@@ -101,7 +107,7 @@ def _cells(line: Line | None) -> tuple[str, str, str]:
 
 
 def _failures(failures: Sequence[overview.Failure]) -> list[str]:
-    """Write a line for each failure with a cause; what nobody has looked into is one line."""
+    """Return an item for each failure with a known cause, and one item for all others."""
     said = [(f"{_link(each.experiment)}. {escaped(each.what)}.", each.cause) for each in failures]
     items = [f"{what} {linked(cause, '')}" for what, cause in said if cause]
     rest = [what for what, cause in said if not cause]

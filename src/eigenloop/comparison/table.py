@@ -1,4 +1,4 @@
-"""Rows of the papers with what our runs found: numbers only, how they are written is elsewhere."""
+"""Rows of the papers with the results of our runs, as numbers; `wording` turns them into text."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ Standing = Literal["same", "better", "worse", "differs"]
 
 @dataclass(frozen=True)
 class Line(RowOf):
-    """A row of an experiment, published beside ours.
+    """A row of an experiment with the published number and ours.
 
     Attributes:
-        hours: what one seed takes at the paper's length; None where that was not measured, or nothing is trained.
+        hours: the time of one seed at the paper's length; None if that was not measured, or nothing is trained.
     """
 
     plan: Plan
@@ -35,28 +35,28 @@ class Line(RowOf):
 
     @property
     def outcome(self) -> Outcome | None:
-        """What is shown: that of the largest budget with a number, or that diverged."""
+        """The outcome that is shown: of the largest budget with a number or a divergence, else of the largest."""
         candidates = [self.outcomes[budget] for budget in COUNTING if budget in self.outcomes]
         told = [outcome for outcome in candidates if outcome.mean is not None or outcome.status == "diverged"]
         return next(iter(told or candidates), None)
 
     @property
     def filled(self) -> bool:
-        """Whether there is something to show."""
+        """Whether there is a result to show."""
         return self.outcome is not None
 
     def curve_of(self, run: Record) -> list[tuple[int, float | None]]:
-        """Return the curve of a run along which the row is compared."""
+        """Return the curve of a run by which rows are compared: on training batches, or on the validation split."""
         return run.train_curve if self.on_training_batches else run.curve
 
     @property
     def percent(self) -> bool:
-        """Whether numbers are shown in percent: accuracies, unless the paper prints fractions."""
+        """Whether numbers are shown as percentages: accuracies, unless the paper prints fractions."""
         return self.metric == "accuracy" and (self.row.published is None or self.row.published > 1)
 
     @property
     def scale(self) -> float:
-        """What our numbers are multiplied with before they are shown."""
+        """The factor by which our numbers are multiplied before they are shown."""
         return 100.0 if self.percent else 1.0
 
     @property
@@ -65,19 +65,19 @@ class Line(RowOf):
         return self.row.published
 
     def bound(self, value: float) -> float:
-        """Return the bound of a claim in the unit that is shown; of accuracies it may be given as a fraction."""
+        """Return the bound of a claim in the unit that is shown; a bound on accuracy may be given as a fraction."""
         return value * 100 if self.percent and value <= 1 else value
 
     @property
     def ratio(self) -> float | None:
-        """Ours over the published number; None where they cannot be compared or the sign makes it meaningless."""
+        """Our number divided by the published one; None if they are not comparable or a sign makes it meaningless."""
         if not self.comparable or self.outcome is None or self.outcome.mean is None or self.published is None:
             return None
         return self.outcome.mean / self.published if self.published > 0 and self.outcome.mean >= 0 else None
 
     @property
     def comparable(self) -> bool:
-        """Whether ours is a number of the paper's task at the paper's length."""
+        """Whether our number is for the paper's task at the paper's length."""
         outcome = self.outcome
         return (
             outcome is not None
@@ -87,7 +87,7 @@ class Line(RowOf):
 
     @property
     def standing(self) -> Standing | None:
-        """Whether ours, rounded as the paper rounds, is the same, better or worse; what is computed differs or not."""
+        """How our number, rounded as in the paper, compares; a computed number is "same" or "differs"."""
         if not self.comparable or self.outcome is None or self.outcome.mean is None or self.published is None:
             return None
         if rounds_to(self.outcome.mean, self.published):
@@ -121,7 +121,7 @@ class Sheet:
 
     @property
     def command(self) -> str:
-        """What makes the whole table, at the paper's length."""
+        """The command that computes the complete table at the paper's length."""
         budget = "" if self.experiment.analysis is not None else " --budget full"
         return f"eigenloop reproduce {self.experiment.name}{budget}"
 
@@ -131,10 +131,10 @@ class Sheet:
 
 
 def compare(experiments: Iterable[Experiment], results: Path) -> tuple[Sheet, ...]:
-    """Put the results beside what was published, in the order of the papers and of their tables.
+    """Return a sheet for each experiment with published and our results, in the order of the papers and tables.
 
     Raises:
-        RunError: there is no such folder, or a file in it is damaged.
+        RunError: the folder does not exist, or a file in it is damaged.
     """
     if not results.is_dir():
         raise RunError(f"there is no folder {results}: name the one that eigenloop reproduce wrote with --results")
@@ -143,7 +143,9 @@ def compare(experiments: Iterable[Experiment], results: Path) -> tuple[Sheet, ..
 
 
 def rounds_to(ours: float, published: float) -> bool:
-    """Whether a number is the published one to its printed digits, at least three: a zero at the end is not kept.
+    """Whether a number rounds to the published one at its printed digits.
+
+    At least three significant digits are compared, since a float does not keep the trailing zeros of the print.
 
     >>> rounds_to(5.1873, 5.19), rounds_to(5.18, 5.19), rounds_to(1.0224e-5, 1.022e-5), rounds_to(12.2, 12.0)
     (True, False, True, False)
@@ -156,7 +158,7 @@ def rounds_to(ours: float, published: float) -> bool:
 
 
 def _place(experiment: Experiment) -> tuple[Any, ...]:
-    """Sort by paper, then by name as people do: figure 2 before figure 10."""
+    """Return the sort key: the paper, then the name in natural order (figure 2 before figure 10)."""
     ours = [paper.name for paper in PAPERS]
     paper = ours.index(experiment.paper) if experiment.paper in ours else len(ours)
     return (

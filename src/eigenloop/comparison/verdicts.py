@@ -1,11 +1,11 @@
-"""How the judgement of a claim is written."""
+"""Text of the verdict on a claim."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from eigenloop.comparison import costs, wording
-from eigenloop.comparison.claims import Finding, Side
+from eigenloop.comparison.claims import FACTOR, Finding, Side
 from eigenloop.comparison.scorecard import Score
 from eigenloop.report import names
 from eigenloop.text.numbers import digits_of, number, printed
@@ -14,36 +14,32 @@ from eigenloop.text.numbers import digits_of, number, printed
 RULES = (
     'A plain "yes" or "no" means that the runs have the paper\'s task, length and settings, and at least three seeds; '
     'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it: the difference '
-    'is within the spread over seeds, the task is smaller than the paper\'s, or a run is unfinished. "So far" means '
-    "that some of the comparisons that the claim stands for are still open; the table above counts it as open. Of "
-    "several comparisons the one that fails most clearly is shown, or else the one that holds most narrowly. Where the "
-    'paper has words and no number, "our criterion" is the number that we judge them by.'
+    f"is within the spread over seeds (with one seed: below a factor of {FACTOR:g}), the task is smaller than the "
+    "paper's, or a run is unfinished. A claim may stand for several comparisons: in brackets is how many of them hold, "
+    "the others fail or are open. The one that fails most clearly is shown, or else the one that holds most narrowly. "
+    '"Computed" are results that need no training, such as theorems. Where the paper has words and no number, "our '
+    'criterion" is the number that we judge them by.'
 )
 
 
 def subject(score: Score) -> str:
-    """Name the rows that a claim is about; the first of them where there are many."""
+    """Return the rows that a claim is about; the first and the number of others if there are more than two."""
     rows = score.rows
     return "; ".join(rows) if len(rows) <= 2 else f"{rows[0]} and {len(rows) - 1} more rows"
 
 
 def verdict(score: Score) -> str:
-    """Write whether a claim holds, in how many comparisons, and what differs: "in part (6 of 8), one seed"."""
-    if score.answer == "open":
+    """Return whether a claim holds, in how many comparisons, and its limits: "in part (6 of 8), one seed"."""
+    if score.answer == "open" and not score.holding:
         telling = score.telling
         return f"open: {', '.join(telling.limits) or telling.because}"
-    count = len(score.findings)
-    if score.answer == "in part":
-        answer = f"in part ({score.holding} of {count})"
-    elif score.answer == "yes" and not score.whole:
-        answer = f"yes so far ({score.holding} of {count})"
-    else:
-        answer = score.answer
-    return ", ".join([answer, *score.limits])
+    share = f"{score.holding} of {len(score.findings)}"
+    answers = {"in part": f"in part ({share})", "open": f"open ({share} hold so far)"}
+    return ", ".join([answers.get(score.answer, score.answer), *score.limits])
 
 
 def ours(score: Score) -> str:
-    """Write what we have of the comparison that is shown."""
+    """Return our numbers for the comparison that is shown."""
     finding = score.telling
     if len(finding.sides) == 1 and len(score.rows) == 1 and finding.other is None:
         parts = [_compared(finding.sides[0], finding)]
@@ -53,7 +49,7 @@ def ours(score: Score) -> str:
 
 
 def bound(finding: Finding) -> str:
-    """Write the bound that a claim stands for."""
+    """Return the bound by which we judge a claim."""
     claim, line = finding.claim, finding.line
     word, value = ("below", claim.below) if claim.below is not None else ("above", claim.above)
     assert value is not None
@@ -63,7 +59,7 @@ def bound(finding: Finding) -> str:
 
 
 def published(score: Score) -> str:
-    """Write the paper's numbers for the comparison that is shown; it may have a picture only."""
+    """Return the paper's numbers for the comparison that is shown; a dash if it has only a picture."""
     finding = score.telling
     lines = [finding.line] if finding.other is None else [finding.line, finding.other]
     numbers = [
@@ -73,19 +69,30 @@ def published(score: Score) -> str:
 
 
 def runs(score: Score) -> str:
-    """Say how long the runs are, how many seeds they have, and what they took."""
+    """Return the length of the runs, the number of seeds, and the time that they took."""
     outcomes = [side.outcome for side in score.telling.sides]
     if not outcomes or outcomes[0].status == "computed":
-        return "computed"
+        trained = outcomes and outcomes[0].progress is not None
+        return f"{wording.length(outcomes[0])}, one seed" if trained else "computed"
     lengths = list(dict.fromkeys(wording.length(outcome) for outcome in outcomes))
     plain = not any(outcome.shorter or outcome.other_task or outcome.status != "complete" for outcome in outcomes)
-    seeds = min(len(outcome.runs) for outcome in outcomes)
-    parts = ["paper's length" if plain else "; ".join(lengths), "one seed" if seeds == 1 else f"{seeds} seeds"]
+    parts = ["paper's length" if plain else "; ".join(lengths), _seeds([len(outcome.runs) for outcome in outcomes])]
     return ", ".join([*parts, costs.written(score.seconds / 3600)])
 
 
+def _seeds(counts: Sequence[int]) -> str:
+    """Return the fewest seeds of the rows that are compared, in words.
+
+    >>> _seeds([1, 1]), _seeds([3, 1]), _seeds([3, 2])
+    ('one seed', 'one seed of one row', '2 seeds')
+    """
+    if min(counts) > 1:
+        return f"{min(counts)} seeds"
+    return "one seed" if max(counts) == 1 else "one seed of one row"
+
+
 def failures(score: Score) -> str:
-    """Write which comparisons do not come out as the paper says."""
+    """Return the comparisons that contradict the paper."""
     parts: list[str] = []
     for finding in score.failing:
         row = finding.line.row.label
@@ -97,19 +104,18 @@ def failures(score: Score) -> str:
 
 
 def tally(own: Sequence[Score]) -> dict[str, int]:
-    """Count the claims by their answer; one that holds so far is open, one without runs is "not run".
+    """Count the claims by answer; one without runs is "not run".
 
-    Claims about computed numbers that hold are counted apart, so that "yes" is about trained networks.
+    Claims about computed numbers that hold are counted separately, so that "yes" is about trained networks.
     """
     counts = dict.fromkeys(("yes", "in part", "no", "open", "not run", "computed"), 0)
     for score in own:
-        answer = "open" if score.answer == "yes" and not score.whole else score.answer
-        counts["computed" if score.expected else answer if score.touched else "not run"] += 1
+        counts["computed" if score.expected else score.answer if score.touched else "not run"] += 1
     return counts
 
 
 def unlisted(own: Sequence[Score]) -> list[str]:
-    """Say which claims have no line of their own."""
+    """Return sentences that say how many claims are left out of the table, and why."""
     computed, untouched = sum(score.expected for score in own), sum(not score.touched for score in own)
     sentences = [f"Claims about computed numbers that hold have no line here ({computed})."] * bool(computed)
     return sentences + [f"Claims about rows that were not run have none either ({untouched})."] * bool(untouched)
@@ -121,7 +127,7 @@ def _compared_with(finding: Finding) -> str:
 
 
 def _compared(side: Side, finding: Finding) -> str:
-    """Write what is compared of a row: its number, or after how many steps it reached a level."""
+    """Return the compared quantity of a row as text: its number, or the steps after which it reached a level."""
     quantity = side.quantity
     if finding.claim.reaches is None or quantity is None:
         return wording.ours(side.line, side.outcome)

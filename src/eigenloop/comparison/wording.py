@@ -1,4 +1,4 @@
-"""How numbers, lengths of runs and remarks are written, on the page and in the text files alike."""
+"""Text of numbers, lengths of runs and remarks, for the HTML page and the Markdown files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenloop.text.numbers import digits_of, number, printed, times, with_sprea
 
 MISSING = "\N{EN DASH}"
 NOT_RUN = "not run"
-#: What marks the number of a run that is shorter than the paper's.
+#: The mark after the number of a run that is shorter than the paper's.
 SHORTER = "\N{DEGREE SIGN}"
 MEASURES = {
     "test": "on the test split, of the network that was best on the validation split",
@@ -28,14 +28,14 @@ _SPLITS = {"valid": "validation", "test": "test"}
 
 
 def published(line: Line) -> str:
-    """Write what the paper has: its number, or its words."""
+    """Return the paper's number, or its words if it gives no number."""
     if line.published is not None:
         return printed(line.published, line.row.digits) + unit(line)
     return line.row.said or MISSING
 
 
 def ours(line: Line, outcome: Outcome | None = None) -> str:
-    """Write what we have of a row, at the shown budget or at another."""
+    """Return our number for a row, of the outcome that is shown or of another."""
     outcome = outcome or line.outcome
     if outcome is None:
         return NOT_RUN
@@ -45,7 +45,7 @@ def ours(line: Line, outcome: Outcome | None = None) -> str:
 
 
 def _mean(line: Line, outcome: Outcome) -> str:
-    # An accuracy is a large number of which the last digits differ.
+    # Accuracies often differ only in their last digits, so they are written with as many as the paper has.
     digits = max(digits_of(line.published), 3) if line.percent and line.published is not None else 3
     if outcome.status == "computed" and outcome.mean is not None and outcome.mean.is_integer():
         return f"{outcome.mean:,.0f}"  # a count
@@ -58,23 +58,23 @@ def _mean(line: Line, outcome: Outcome) -> str:
 
 
 def unit(line: Line) -> str:
-    """Return the unit that stands after the numbers of a row."""
+    """Return the unit that follows the numbers of a row."""
     return " %" if line.percent else ""
 
 
 def ratio(line: Line) -> str:
-    """Write ours over theirs, where both are of the same length."""
+    """Return our number divided by the published one, a dash if they are not comparable."""
     return MISSING if line.ratio is None else times(line.ratio)
 
 
 def pair(line: Line) -> tuple[str, str, str]:
-    """Write the published number, ours, and the ratio; a run that is shorter is marked and has none."""
+    """Return the published number, ours and the ratio; a shorter run is marked and has no ratio."""
     mark = "" if line.comparable else SHORTER
     return published(line), ours(line) + mark, "" if line.ratio is None else ratio(line)
 
 
 def length(outcome: Outcome | None) -> str:
-    """Write how far the runs of a row came, and what is to know about it."""
+    """Return how long the runs of a row were trained, and how that differs from the paper."""
     if outcome is None:
         return MISSING
     parts = [] if outcome.progress is None else [_came(outcome.progress)]
@@ -104,7 +104,7 @@ def _count(value: float) -> str:
 
 
 def seeds(outcome: Outcome | None) -> str:
-    """Write how many seeds the number is a mean of, and of how many; why some are left out is a remark."""
+    """Return how many seeds the number is a mean of, out of how many; `remarks` say why some are left out."""
     if outcome is None or outcome.status == "computed":
         return MISSING
     count = len(outcome.runs)
@@ -114,7 +114,7 @@ def seeds(outcome: Outcome | None) -> str:
 
 
 def remarks(line: Line) -> list[str]:
-    """List what to know of a row besides its numbers, in sentences."""
+    """List the remarks on a row as sentences: departures from the paper, notes, unfinished or stale runs."""
     row, outcome = line.row, line.outcome
     sentences = []
     if row.said and row.published is not None:
@@ -143,7 +143,7 @@ def remarks(line: Line) -> list[str]:
 
 
 def noted(lines: Sequence[Line]) -> list[tuple[str, str]]:
-    """List the remarks on rows that were run, each once: the rows that it is about, and its sentences."""
+    """List each distinct remark once, as the labels of its rows and its sentences."""
     about: dict[str, list[str]] = {}
     for line in lines:
         if remark := " ".join(remarks(line)):
@@ -152,7 +152,7 @@ def noted(lines: Sequence[Line]) -> list[tuple[str, str]]:
 
 
 def not_run(sheet: Sheet) -> str:
-    """Name the rows of a table that were not run and what each takes at the paper's length; empty where all were."""
+    """Return the rows of a table that were not run, with the time of each at the paper's length; may be empty."""
     missing = [line for line in sheet.lines if not line.filled]
     if not missing:
         return ""
@@ -162,14 +162,14 @@ def not_run(sheet: Sheet) -> str:
 
 
 def cost(line: Line) -> str:
-    """Say what a row takes at the paper's length."""
+    """Return the time that a row takes at the paper's length, or why it takes none."""
     if line.row.trained_as is not None:
         return f"with {line.experiment.rows[line.row.trained_as].label}"
     return "quoted by the paper" if not line.plan.budgets else costs.written(line.hours)
 
 
 def differences(sheets: Sequence[Sheet]) -> dict[str, list[str]]:
-    """List where a paper, its code and our runs differ, each once, by the tables that it concerns."""
+    """Return the differences between paper, code and our runs, each once, by the tables that they concern."""
     about: dict[str, list[str]] = {}
     for sheet in sheets:
         for difference in sheet.experiment.differences:
@@ -185,7 +185,7 @@ def _sentence(text: str) -> str:
 
 
 def measured(sheet: Sheet) -> str:
-    """Say what the numbers of a table are."""
+    """Return a sentence that says what the numbers of a table measure."""
     kinds = list(dict.fromkeys((line.metric, line.measure) for line in sheet.lines))
     if sheet.experiment.analysis is not None:
         metrics = ", ".join(dict.fromkeys(names.quantity(metric) for metric, _ in kinds))
@@ -202,7 +202,7 @@ def _where(metric: str, measure: Measure, chosen: bool) -> str:
 
 
 def counted(sheets: Sequence[Sheet]) -> str:
-    """Say how many of the published numbers have ours beside them, trained ones apart from computed ones."""
+    """Return a sentence that says how many published numbers we have, trained and computed counted separately."""
     lines = [line for sheet in sheets for line in sheet.lines]
     numbers = [line for line in lines if line.published is not None]
     parts = []

@@ -1,4 +1,4 @@
-"""All files at once: ``RESULTS.md``, a page for each paper in ``docs/results``, and ``docs/results.html``."""
+"""Write all files: ``RESULTS.md``, a page for each paper in ``docs/results``, and ``docs/results.html``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eigenloop.training import RunError
 
 @dataclass(frozen=True)
 class Written:
-    """What was written, and how much is in it."""
+    """The files that were written, the number of rows, and how many of them have a result."""
 
     text: Path
     page: Path
@@ -26,10 +26,10 @@ class Written:
 
 
 def write(results: Path, out: Path, chosen: Iterable[Experiment] | None = None) -> Written:
-    """Write the published tables with the results of a folder; all experiments if none are chosen.
+    """Write the comparison of the results in a folder with the published tables; all experiments by default.
 
     Raises:
-        RunError: there is no such folder, a result is damaged, or `out` cannot be written.
+        RunError: the folder does not exist, a result is damaged, or `out` cannot be written.
     """
     if chosen is None:
         chosen = [experiments.load(name) for name in experiments.names()]

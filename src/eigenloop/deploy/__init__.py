@@ -1,4 +1,4 @@
-"""Networks for small devices: whole numbers only, in plain NumPy, as the reference that exported code is held to."""
+"""Integer networks for small devices: a NumPy reference that computes in integers only, and its export to C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms in which sequences come, brought to one: (T, B, features), and which steps are valid."""
+"""Convert the accepted layouts of sequences to one: (T, B, features) and a mask of valid time steps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 @dataclass(frozen=True, eq=False)
 class Sequences:
-    """Sequences one step after the other.
+    """A batch of sequences, time first.
 
     Attributes:
         x: (T, B, features), or tokens (T, B).
-        valid: (T, B), whether a step belongs to its sequence.
-        batched: False for a single sequence.
-        batch_first: in which order they came.
+        valid: (T, B), whether a time step belongs to its sequence and is not padding.
+        batched: False for a single sequence given without a batch dimension.
+        batch_first: whether they were given as (B, T, features).
     """
 
     x: NDArray[Any]
@@ -27,26 +27,30 @@ class Sequences:
     batch_first: bool
 
     def restored(self, out: NDArray[Any]) -> NDArray[Any]:
-        """Bring (T, B, features) to the form in which the input came."""
+        """Return (T, B, features) in the layout in which the input was given."""
         if not self.batched:
             return out[:, 0]
         return out.swapaxes(0, 1) if self.batch_first else out
 
 
 def array_of(X: ArrayLike) -> NDArray[Any]:
-    """Return an array of what was given: an array, lists, or a tensor of torch wherever it is."""
+    """Return an array, nested lists or a torch tensor on any device as a NumPy array."""
     return np.asarray(X.detach().cpu() if hasattr(X, "detach") else X)
 
 
 def finite(x: NDArray[Any]) -> NDArray[Any]:
-    """Refuse values that have no codes."""
+    """Return `x` unchanged; raise ValueError if it has NaN or infinite values, which have no codes."""
     if np.issubdtype(x.dtype, np.floating) and not np.isfinite(x).all():
         raise ValueError("the sequences hold NaN or infinite values: fill or remove them first")
     return x
 
 
 def arranged(X: ArrayLike, lengths: Sequence[int] | None, batch_first: bool, tokens: bool, features: int) -> Sequences:
-    """Bring sequences to (T, B, features); a tensor of torch is taken too."""
+    """Return sequences, an array or a torch tensor, as (T, B, features) with padding set to zero.
+
+    Raises:
+        ValueError: the shape or `lengths` do not fit, there is no time step, or a valid value is not finite.
+    """
     x = array_of(X)
     dimensions = 2 if tokens else 3
     shape = ("(B, T" if batch_first else "(T, B") + (")" if tokens else f", {features})")
@@ -68,5 +72,5 @@ def arranged(X: ArrayLike, lengths: Sequence[int] | None, batch_first: bool, tok
     valid = steps < counts
     if lengths is not None:
         padded = ~valid if tokens else ~valid[..., None]
-        x = np.where(padded, np.zeros((), x.dtype), x)  # whatever stands there, NaN included, is never looked at
+        x = np.where(padded, np.zeros((), x.dtype), x)  # padding may hold anything, NaN included
     return Sequences(finite(x), valid, batched, batch_first)

@@ -1,4 +1,4 @@
-"""From a trained network to whole numbers."""
+"""Build the integer network of a trained one."""
 
 from __future__ import annotations
 
@@ -42,37 +42,43 @@ def integer(
     pool: str | None = None,
     widen: bool = True,
 ) -> IntegerNetwork:
-    """Turn a quantized network into one that computes in integers only; docs/integers.md has its arithmetic in full.
+    """Return the integer network of a quantized network; docs/integers.md specifies its arithmetic.
 
-    The weights are the codes that the network computes with now (`quantization.network_codes`): trained with ``bits=``,
-    or made so afterwards by `quantization.quantize_`.
+    Its weights are the codes of the network's quantized weights (`quantization.network_codes`), which were trained with
+    ``bits=`` or quantized afterwards by `quantization.quantize_`.
 
     Args:
-        network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, or an `el.Model` of one; it is left
-            as it is.
-        calibration: sequences that the network takes, from the training split: what they reach is the range of the
-            input, of states and of cells. Whole numbers are read as counts of a sensor, and the integer network then
-            has the multipliers that turn counts into codes. A network that was trained with as many ``state_bits`` has
-            ranges of its own; sequences then show only what saturates, and may be left out.
-        lengths: valid steps of each of them, for a padded batch.
-        state_bits: width of states and gates, 6 to 16; up to 8 they are int8, above int16. As the network was trained,
-            or 12 if left out.
-        cell_bits: width of an LSTM's cell, which adds up what the gates let in; as it was trained, or 16.
+        network: a unidirectional `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN`, or an `el.Model` of one; it is not
+            changed.
+        calibration: input sequences from the training split: the values that occur on them give the ranges of input,
+            hidden states and cell states. Integers are read as counts of a sensor, and the integer network then has
+            the multipliers that turn counts into codes. A network that was trained with the same ``state_bits`` has
+            its own ranges; the sequences then only count saturation, and may be left out.
+        lengths: valid time steps of each sequence, for a padded batch.
+        state_bits: width of states and gates, 6 to 16; int8 up to 8, int16 above. Default: the width that the network
+            was trained with, or 12.
+        cell_bits: width of an LSTM's cell state, which accumulates; default: as it was trained, or 16.
         input_bits: width of the input; default: `state_bits`.
-        readout_bits: width of the read-out's weights, and of an embedding's; that of the network, or 8.
-        percentile: of the magnitudes that a range covers; 100 for the largest.
-        power_of_two: round every step up to a power of two, which leaves headroom.
-        normalise: mean and scale of every channel, where inputs come unnormalised and the network was trained on
-            (x - mean) / scale; a network that carries them (`Model.input_scaling`) brings its own.
-        pool: what is read: the ``"last"`` state, the ``"mean"`` or ``"max"`` of all; default: as the network does.
-        widen: use int64 for a sum that may not fit into int32; False refuses it.
+        readout_bits: width of the weights of read-out and embedding; default: that of the network, or 8.
+        percentile: percentile of the magnitudes that is taken as the range; 100 is the largest magnitude.
+        power_of_two: round every quantization step up to a power of two, which leaves headroom.
+        normalise: mean and scale of every channel, if the inputs are not normalised and the network was trained on
+            (x - mean) / scale; not for a network that has its own (`Model.input_scaling`).
+        pool: the state that is read out: the ``"last"``, or the ``"mean"`` or ``"max"`` over time; default: as the
+            network does.
+        widen: use int64 for a sum that may not fit into int32; with False such a network raises.
+
+    Raises:
+        TypeError: the network is none of these layers, or a width is not an integer.
+        ValueError: the network has no integer form (complex, bidirectional, weights in floating point), or an argument
+            does not fit it.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.RNN(3, 8, nonlinearity="relu", bits=4), output_size=2, last=True)
     >>> X = torch.randn(20, 50, 3, generator=torch.Generator().manual_seed(0))
-    >>> whole = integer(net, calibration=X, state_bits=12)
-    >>> y = whole.predict(X)
-    >>> y.shape, whole.report().products
+    >>> integer_net = integer(net, calibration=X, state_bits=12)
+    >>> y = integer_net.predict(X)
+    >>> y.shape, integer_net.report().products
     ((50, 2), 88)
     """
     layer = layer_of(network)
@@ -123,7 +129,7 @@ def integer(
 
 
 def _scaling(network: nn.Module, size: int, normalise: tuple[ArrayLike, ArrayLike] | None) -> tuple[Real, Real]:
-    """Return mean and scale of every channel: given, carried by the network, or 0 and 1."""
+    """Return mean and scale of every channel: those given, those of the network, or 0 and 1."""
     carried = getattr(network, "input_scaling", None)
     if carried is not None and normalise is not None:
         raise ValueError("this network carries the mean and scale of its inputs: leave out normalise=")
@@ -141,7 +147,7 @@ def _scaling(network: nn.Module, size: int, normalise: tuple[ArrayLike, ArrayLik
 
 
 def _tokens(network: Any, bits: int) -> Tokens:
-    """Make the table of an embedding; tied vectors have the read-out's codes."""
+    """Return the code table of an embedding; with tied weights it has the read-out's codes."""
     weight = network.embedding.weight
     numbers, step = codes(weight, bits)
     table = numbers.cpu().numpy().astype(np.int64)

@@ -1,4 +1,4 @@
-"""What the cells that compute in whole numbers share: formats, pre-activations, activations and their errors."""
+"""The base class of integer cells: formats, pre-activations, activations and their error bounds."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from eigenloop.deploy.preactivation import SIGMOID_STEP, TANH_STEP, Preactivatio
 from eigenloop.deploy.table import Table
 from eigenloop.deploy.watching import Watch, into
 
-#: What a cell carries: (h,), or (h, c) of an LSTM; each (B, n).
+#: The state of a cell between time steps: (h,), or (h, c) for an LSTM; each (B, n).
 State = tuple[Whole, ...]
 
 
 @dataclass(frozen=True)
 class Formats:
-    """How the quantities of a cell are held.
+    """The number formats of a cell's quantities.
 
     Attributes:
-        entered: the input.
-        state: h, and the candidate of a gated cell.
-        cell: c of an LSTM.
-        candidate: an LSTM's candidate for the cell, where it is not a tanh.
-        bits: of the gates.
+        entered: of the input.
+        state: of h, and of the candidate of a gated cell.
+        bits: width of the gates.
+        cell: of an LSTM's c.
+        candidate: of the candidate of an LSTM or FastGRNN.
     """
 
     entered: Format
@@ -43,14 +43,14 @@ class Formats:
 
 
 class IntegerCell(ABC):
-    """One layer in whole numbers.
+    """One layer in integer arithmetic.
 
     Attributes:
-        source: the cell in real numbers.
-        formats: how its quantities are held.
-        table: tanh's, where the cell needs one.
+        source: the description of the trained cell.
+        formats: the number formats of its quantities.
+        table: the table of tanh; None if the cell needs none.
         gates: the pre-activations by name.
-        scalings: the multipliers besides those of the pre-activations, by name.
+        scalings: the multipliers other than those of the pre-activations, by name.
     """
 
     def __init__(self, source: Cell, formats: Formats, table: Table, widen: bool) -> None:
@@ -71,7 +71,7 @@ class IntegerCell(ABC):
 
     @property
     def _activated(self) -> Format:
-        """The format of what the chosen activation gives."""
+        """The format of the activation's result."""
         return self.formats.state
 
     def _step_of_activated(self) -> Fraction:
@@ -79,51 +79,51 @@ class IntegerCell(ABC):
 
     @property
     def table(self) -> Table | None:
-        """The table of tanh, where the cell needs it."""
+        """The table of tanh; None if the cell needs none."""
         return self._table if self.source.activation == "tanh" or self.source.kind != "simple" else None
 
     @property
     def carried(self) -> tuple[Format, ...]:
-        """The formats of what is carried."""
+        """The formats of h, and of an LSTM's c."""
         return (self.formats.state,)
 
     @cached_property
     def initial(self) -> State:
-        """What is carried at the start, (n,) each."""
+        """The codes of the initial state, (n,) each."""
         return tuple(form.codes(values) for form, values in zip(self.carried, self.source.initial, strict=True))
 
     @abstractmethod
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch: x is (B, m)."""
+        """Compute one time step of a batch and return the new state; x holds codes, (B, m)."""
 
     @property
     @abstractmethod
     def step_error(self) -> float:
-        """A bound of what one step adds to the error of the new state, in units of its code.
+        """A bound of the error that one time step adds to the state, in codes.
 
-        For the same codes of x and of what is carried, the distance of the new codes from what real arithmetic on the
-        k-bit weights gives, where nothing saturates and modReLU's argument does not change its sign.
+        From the same codes of input and state, the distance of the new codes from the result in real arithmetic with
+        the k-bit weights, provided that nothing saturates and modReLU's argument does not change its sign.
         """
 
     @property
     def products(self) -> int:
-        """Multiplications of a code with a code in a step."""
+        """Multiplications of a code by a code in one time step."""
         return sum(one.products for gate in self.gates.values() for one in gate.sums)
 
     @property
     def rescalings(self) -> int:
-        """Multiplications by a multiplier, a table's difference or a gate in a step, for all units."""
+        """Multiplications by a multiplier, in a table or by a gate in one time step, for all units."""
         n = self.source.size
         return n * (sum(len(gate.multipliers.values) for gate in self.gates.values()) + self._others)
 
     @property
     def scratch(self) -> int:
-        """Vectors of n numbers that a step needs besides what is carried: the state before it."""
+        """Vectors of n numbers that a time step needs in addition to the state: here a copy of the previous state."""
         return 1
 
     @property
     def _others(self) -> int:
-        """Multiplications of a unit that are not of pre-activations: here those of the activation."""
+        """Multiplications per unit outside of pre-activations: here those of the activation."""
         return {"tanh": 3, "leaky_relu": 1}.get(self.source.activation, 0)
 
     def _sigmoid(self, name: str, q: Whole, x: Whole, watch: Watch | None) -> Whole:
@@ -132,12 +132,12 @@ class IntegerCell(ABC):
         return op.sigmoid(v, self._table.entries, self._table.range_bits, self.formats.bits)
 
     def _sigmoid_error(self, name: str) -> float:
-        """A bound of a gate's error, in real units: its argument's (slope 1/4), half the table's, its rounding."""
+        """A bound of a gate's error, as a real number: its argument's (slope 1/4), half the table's, its rounding."""
         argument = (self.gates[name].error + 0.5) * float(SIGMOID_STEP) / 4
         return argument + self._table.error / 2 + 0.5 * 2.0 ** -(self.formats.bits - 1)
 
     def _activate(self, name: str, total: Whole, watch: Watch | None) -> Whole:
-        """Apply the chosen activation to a total, and saturate."""
+        """Apply the cell's activation to a total, and saturate."""
         gate, kind = self.gates[name], self.source.activation
         if kind == "tanh":
             y = op.tanh(op.shifted(total, gate.shift), self._table.entries, self._table.range_bits)
@@ -153,7 +153,7 @@ class IntegerCell(ABC):
         return into(self._activated, value, watch)
 
     def _activation_error(self, name: str, more: float = 0.0) -> float:
-        """A bound of the error of what `_activate` gives, in units of its code; `more` is the total's own."""
+        """A bound of the error of `_activate`'s result, in codes; `more` is the error already in the total."""
         error = self.gates[name].error + more
         if self.source.activation == "tanh":
             argument = (error + 0.5) * float(TANH_STEP)
@@ -165,5 +165,5 @@ class IntegerCell(ABC):
 
 
 def batch_of(state: Sequence[Whole], batch: int) -> State:
-    """Repeat what is carried for every sequence of a batch."""
+    """Repeat an initial state for every sequence of a batch."""
     return tuple(np.broadcast_to(one, (batch, len(one))) for one in state)

@@ -1,7 +1,6 @@
-"""Cells that compute in whole numbers: the simple recurrence, the gated one, the LSTM; FastGRNN has its own file.
+"""Integer cells: the simple recurrence, the gated one and the LSTM; FastGRNN is in `fastgrnn_cell`.
 
-Each step is written with the operations of `eigenloop.deploy.operations` alone; docs/integers.md has the same as
-formulas.
+A time step uses only the operations of `eigenloop.deploy.operations`; docs/integers.md gives the formulas.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ class SimpleCell(IntegerCell):
     """h' = f(W h + U x + b)."""
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         return (self._activate("", self.gates[""].total(state[0], x, None, watch), watch),)
 
     @property
     def step_error(self) -> float:
-        """That of the pre-activation and of rounding."""
+        """The errors of the pre-activation and of rounding."""
         return self._activation_error("")
 
 
@@ -40,7 +39,7 @@ class GatedCell(IntegerCell):
 
     @property
     def scratch(self) -> int:
-        """The state before the step, and with ``reset="before"`` the reset state, all of which W_c needs."""
+        """The previous state, and with ``reset="before"`` also r * h, since every row of W_c needs all of it."""
         return 2 if self.source.reset == "before" else 1
 
     @property
@@ -48,7 +47,7 @@ class GatedCell(IntegerCell):
         return super()._others + 2 * 2 + 1 + 2  # two sigmoids, the reset product, the blend
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         h, bits = state[0], self.formats.bits
         r = self._sigmoid("reset", h, x, watch)
         u = self._sigmoid("update", h, x, watch)
@@ -63,10 +62,10 @@ class GatedCell(IntegerCell):
 
     @property
     def step_error(self) -> float:
-        """The candidate's, with that of the reset gate; that of the update gate times |h - c|; and rounding."""
+        """The candidate's error, which includes the reset gate's; the update gate's times |h - c|; and rounding."""
         state, candidate = self.formats.state, self.gates["candidate"]
         r, u = self._sigmoid_error("reset"), self._sigmoid_error("update")
-        # The largest |W_c h + b_hn| (or row sum of |W_c|) in steps of the candidate's total.
+        # The largest |W_c h + b_hn| (or row sum of |W_c|) in units of the candidate's total.
         unit = [float(factor) for factor in candidate.recurrent.factors(self._step_of_activated())]
         low, high = candidate.recurrent.row_bounds
         if self.source.reset == "after":
@@ -105,7 +104,7 @@ class LSTMCell(IntegerCell):
 
     @property
     def _activated(self) -> Format:
-        """A tanh is held as a state between -1 and 1 would be; another activation in a format of its own."""
+        """The candidate's format: the one for [-1, 1] after tanh, another activation has its own range."""
         assert self.formats.candidate is not None
         return self.formats.candidate
 
@@ -115,7 +114,7 @@ class LSTMCell(IntegerCell):
         return self.formats.state, self._cell_format
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         h, c = state
         i, f, o = (self._sigmoid(name, h, x, watch) for name in ("input", "forget", "output"))
         g = self._activate("cell", self.gates["cell"].total(h, x, None, watch), watch)
@@ -129,7 +128,7 @@ class LSTMCell(IntegerCell):
 
     @property
     def cell_error(self) -> float:
-        """The same bound for the new c, in units of its code."""
+        """The bound of `step_error` for the new c, in codes."""
         cell, g = self._cell_format, self._activated
         i, f = self._sigmoid_error("input"), self._sigmoid_error("forget")
         candidate = (self._activation_error("cell") * (1 + i) + i * g.largest) * g.step / cell.step
@@ -137,7 +136,7 @@ class LSTMCell(IntegerCell):
 
     @property
     def step_error(self) -> float:
-        """That of tanh(c'), and that of the output gate."""
+        """The errors of tanh(c') and of the output gate."""
         argument, out = self.scalings["argument"], self.scalings["state"]
         tanh = self.cell_error * self._cell_format.step + (argument.error + 0.5) * float(TANH_STEP) + self._table.error
         return (tanh + self._sigmoid_error("output") * (1 + tanh)) / self.formats.state.step + out.error + 0.5
@@ -152,5 +151,5 @@ CELLS: dict[str, type[IntegerCell]] = {
 
 
 def cell_for(source: Cell, formats: Formats, table: Table, widen: bool) -> IntegerCell:
-    """Make the integer cell of a described one."""
+    """Return the integer cell of a described cell."""
     return CELLS[source.kind](source, formats, table, widen)

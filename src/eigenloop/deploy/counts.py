@@ -1,7 +1,7 @@
-"""Inputs as a device has them: whole counts of a sensor, in place of values in the units of a file.
+"""Inputs as a device has them: integer counts of a sensor instead of values in the units of a data file.
 
-A network that was trained on (v - mean) / scale takes counts c = v f with mean f and scale f in their place; docs/
-integers.md, "Input and read-out", folds both into one multiplication, one addition and one shift of each channel.
+A network that was trained on (v - mean) / scale takes counts c = v f with the mean and scale multiplied by f. Both are
+folded into one multiplication, one addition and one shift per channel; see docs/integers.md, "Input and read-out".
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from eigenloop.deploy.describing import Real
 from eigenloop.deploy.inputs import Values, values_for
 from eigenloop.deploy.network import IntegerNetwork
 
-#: A count is at most this part of a code, so that rounding to counts moves a code by at most half of it.
+#: Counts per code, at least; rounding to counts then moves an input by at most 1/8 of a code.
 _OF_A_CODE = 4
-#: Of int32: what was measured may be exceeded fourfold.
+#: The largest count of the training data: int32 leaves a factor of four for larger values on the device.
 _LARGEST = 2**29
 
 
 def in_counts(network: IntegerNetwork, counts: ArrayLike) -> IntegerNetwork:
-    """Return the network for whole inputs, round(counts * value), in place of values.
+    """Return the network for integer inputs, round(counts * value), instead of values.
 
     Args:
-        network: one that takes values; it is left as it is.
-        counts: how many counts one unit of the values is, for each channel, (channels,), or one number for all.
+        network: one that takes values; it is not changed.
+        counts: counts per unit of the values, for each channel, (channels,), or one number for all.
+
+    Raises:
+        ValueError: the network takes tokens, or `counts` is not positive or has another shape.
     """
     inputs = network.inputs
     if not isinstance(inputs, Values):
@@ -42,7 +45,7 @@ def in_counts(network: IntegerNetwork, counts: ArrayLike) -> IntegerNetwork:
 
 
 def usual_counts(network: IntegerNetwork, X: ArrayLike) -> Real:
-    """Return counts for each channel: 1 where all values of X are whole, else a power of ten that is fine enough.
+    """Return counts per unit for each channel: 1 if all values of X are integers, else a large enough power of ten.
 
     Args:
         network: one that takes values.
@@ -56,10 +59,10 @@ def usual_counts(network: IntegerNetwork, X: ArrayLike) -> Real:
 
 
 def _counts(values: NDArray[np.float64], code: float) -> float:
-    """Return the counts of a channel in which the network tells values apart that differ by `code`.
+    """Return counts per unit for a channel such that values that differ by `code` differ in counts.
 
-    Where a channel varies little around a large value that may be more than 32 bits hold. The finest that fits then
-    tells more apart than the 24 bits of float32, in which sequences are kept.
+    If a channel varies little around a large value, that may exceed 32 bits. The largest power that fits is then still
+    finer than the 24 bits of float32, in which sequences are stored.
     """
     whole = bool((values == np.rint(values)).all())
     power = 0 if whole else max(0, math.ceil(math.log10(_OF_A_CODE / code)))

@@ -1,4 +1,4 @@
-"""What is to become whole numbers: the cells of a quantized layer, their codes and biases; and what is refused."""
+"""Describe the cells of a quantized layer, with codes and biases; layers without an integer form raise an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenloop.layers.base import RecurrentLayer
 from eigenloop.quantization import Codes, network_codes
 
 Real = NDArray[np.float64]
-#: The activations that an integer cell has.
+#: The activations that integer cells support.
 ACTIVATIONS = ("modrelu", "relu", "leaky_relu", "tanh", "identity", "piecewise")
 _Layer = RNN | GRU | LSTM | FastGRNN
 
@@ -25,12 +25,12 @@ class Gate:
     """One pre-activation, z = W h + U x + bias, with codes for W and U.
 
     Attributes:
-        name: ``""`` in a simple recurrence, otherwise the gate's.
+        name: the gate's name; ``""`` in a simple recurrence.
         W: the recurrent codes.
-        U: the input codes; None where x enters as it is.
+        U: the input codes; None if x is added without a matrix.
         bias: added to z, (n,) or None.
         inner_bias: torch's b_hn, added to W h inside the reset product.
-        threshold: modReLU's b; of FastGRNN, what the candidate's bias is more than the gate's, which is `bias`.
+        threshold: modReLU's b; for FastGRNN the candidate's bias minus the gate's, which is `bias`.
     """
 
     name: str
@@ -43,17 +43,17 @@ class Gate:
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """One layer in real numbers.
+    """One trained layer: its codes, and everything else in real numbers.
 
     Attributes:
-        kind: ``"simple"``, ``"gated"``, ``"lstm"`` or ``"fastgrnn"``, as `eigenloop.recurrence` calls them.
-        ending: of its names, ``_l0``.
-        gates: by name.
-        activation: of the state, of the candidate, or of the LSTM's candidate for the cell; FastGRNN has ``"tanh"``, or
+        kind: ``"simple"``, ``"gated"``, ``"lstm"`` or ``"fastgrnn"``, the names in `eigenloop.recurrence`.
+        ending: the suffix of the layer's parameter names, such as ``_l0``.
+        gates: the pre-activations by name.
+        activation: of the state, or of the candidate of a gated cell or LSTM; for FastGRNN ``"tanh"``, or
             ``"piecewise"`` for the piecewise-linear tanh and sigmoid.
-        slope: leaky_relu's.
+        slope: the negative slope of leaky_relu.
         reset, update: the options of the gated recurrence.
-        initial: what the cell carries at the start: h0, and an LSTM's c0.
+        initial: the initial state: h0, and an LSTM's c0.
         mixing: FastGRNN's zeta and nu.
     """
 
@@ -69,19 +69,24 @@ class Cell:
 
     @property
     def size(self) -> int:
-        """n."""
+        """The number of units, n."""
         return len(self.initial[0])
 
     @property
     def input_size(self) -> int:
-        """m."""
+        """The number of inputs, m."""
         U = next(iter(self.gates.values())).U
         return self.size if U is None else U.numbers.shape[1]
 
 
 @torch.no_grad()
 def cells_of(layer: RecurrentLayer) -> list[Cell]:
-    """Return the cells of a quantized layer, or refuse it with a sentence that says what to do."""
+    """Return the cells of a quantized layer.
+
+    Raises:
+        TypeError: it is not an RNN, GRU, LSTM or FastGRNN of this library.
+        ValueError: it is complex, bidirectional or not quantized, or its activation has no integer form.
+    """
     if not isinstance(layer, _Layer):
         kinds = "el.RNN, el.GRU, el.LSTM or el.FastGRNN"
         raise TypeError(f"an integer network is made of {kinds}, got {type(layer).__name__}")
@@ -116,7 +121,7 @@ def _activation_of(layer: _Layer) -> str:
     if isinstance(layer, FastGRNN):
         return "piecewise" if layer.piecewise else "tanh"
     name = layer.nonlinearity if isinstance(layer, RNN) else layer.candidate if isinstance(layer, GRU) else layer.cell
-    # modReLU without its threshold is linear.
+    # Without its bias, modReLU is the identity.
     return "identity" if name == "modrelu" and not layer.bias else name
 
 
@@ -136,7 +141,7 @@ def _cell(layer: _Layer, codes: dict[str, Codes], ending: str, n: int) -> Cell:
     gates = {}
     for name, bias in zip(names, added, strict=True):
         tail = ending + (f".{name}" if name else "")
-        activated = name in ("", "candidate", "cell")  # the one whose activation is chosen; the others have a sigmoid
+        activated = name in ("", "candidate", "cell")  # the one with the layer's activation; the others have a sigmoid
         gates[name] = Gate(
             name,
             codes[f"recurrent{tail}"],
@@ -159,7 +164,7 @@ def _cell(layer: _Layer, codes: dict[str, Codes], ending: str, n: int) -> Cell:
 
 
 def _per_gate(bias: Tensor | None, gates: int, n: int) -> list[Real | None]:
-    """Cut a stacked bias into those of the gates; one that is shorter has none for the last, and zeros are none."""
+    """Split a stacked bias into one for each gate; None for a bias of zeros and for gates beyond its length."""
     if bias is None:
         return [None] * gates
     parts: list[Real | None] = [part if part.any() else None for part in _real(bias).reshape(-1, n)]
@@ -175,7 +180,7 @@ def _optional(tensor: Tensor | None) -> Real | None:
 
 
 def layer_of(network: nn.Module) -> RecurrentLayer:
-    """Return the recurrent layer of a layer or Model."""
+    """Return the recurrent layer of a Model, or the layer itself; raise TypeError for anything else."""
     layer = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
     if not isinstance(layer, RecurrentLayer):
         raise TypeError(
@@ -186,7 +191,7 @@ def layer_of(network: nn.Module) -> RecurrentLayer:
 
 
 def real_matrix(codes: Codes | None) -> Callable[[Real], Real]:
-    """Return q -> q C^T in float64 for a coded matrix with its step, identity and divisor; None is the identity."""
+    """Return the function q -> q C^T in float64 for the matrix C that `codes` stand for; None is the identity."""
     if codes is None:
         return lambda q: q
     C = codes.numbers.double() * codes.step.double()

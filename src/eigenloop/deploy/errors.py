@@ -1,4 +1,4 @@
-"""How far the outputs of an integer network can be from those of the k-bit network in real arithmetic."""
+"""Bound the distance between the outputs of an integer network and of the k-bit network in real arithmetic."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 def error_bound(network: IntegerNetwork, steps: int) -> float | None:
-    """Bound the error of every output after some steps, where nothing saturates; None where no useful bound is known.
+    """Return a bound of the error of every output after `steps` time steps if nothing saturates; None if none is known.
 
-    An activation f with |f(a) - f(b)| <= |a - b| carries an error on without making it larger, so that in the
-    2-norm, with sigma the largest singular values, e_x the input's error and delta what a step adds to each unit,
+    An activation f with |f(a) - f(b)| <= |a - b| does not enlarge an error, so that in the 2-norm, with sigma the
+    largest singular value, e_x the input's error and delta the error that a time step adds to each unit,
 
         e_t <= sigma(W) e_{t-1} + sigma(U) e_x + sqrt(n) delta.
 
-    Around an orthogonal W that grows with t, and not with a power of sqrt(n) as bounds of single entries would. It
-    holds for ReLU, leaky ReLU (slope at most 1), tanh, linear, and for modReLU without positive thresholds, with which
-    it jumps at 0. In gated cells the factors of a product multiply each other's errors, and a bound over many steps
-    says nothing: `IntegerCell.step_error` bounds a single step.
+    Near an orthogonal W this grows linearly in t, whereas bounds of single entries would grow like a power of sqrt(n).
+    It holds for ReLU, leaky ReLU (slope at most 1), tanh, the identity, and modReLU without positive thresholds (with
+    one it jumps at 0). In gated cells the factors of a product multiply each other's errors, and a bound over many time
+    steps is too large to be useful: `IntegerCell.step_error` bounds a single one.
     """
     if not all(_contracts(cell) for cell in network.cells):
         return None
@@ -47,7 +47,7 @@ def error_bound(network: IntegerNetwork, steps: int) -> float | None:
 
 
 def _contracts(cell: IntegerCell) -> bool:
-    """Whether a step never makes the distance of two pre-activations larger."""
+    """Whether the activation never enlarges the distance between two pre-activations."""
     if cell.source.kind != "simple":
         return False
     gate = cell.source.gates[""]
@@ -57,7 +57,7 @@ def _contracts(cell: IntegerCell) -> bool:
 
 
 def _carried(cell: IntegerCell, entered: list[float]) -> list[float]:
-    """Return the bound of a layer's state after each step, in the 2-norm."""
+    """Return the error bound of a layer's state after each time step, in the 2-norm."""
     gate, n, step = cell.source.gates[""], cell.source.size, cell.formats.state.step
     recurrent, projected = (_norm(gate, which, cell) for which in ("W", "U"))
     error = math.sqrt(n) * step / 2 if cell.source.initial[0].any() else 0.0

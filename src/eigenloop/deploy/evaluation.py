@@ -1,4 +1,4 @@
-"""The integer network of a trained one in its place: whatever evaluates the one evaluates the other."""
+"""Evaluate an integer network with the code that evaluates the trained network."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from eigenloop.readout import Model
 
 @dataclass
 class Agreement:
-    """How the answers in integers compare with those of the network itself.
+    """How the answers of the integer network compare with those of the trained network.
 
-    An answer is a sequence where one is given for each, else a step. Its class is the largest output.
+    There is one answer per sequence, or one per time step if the network has outputs at every step. Its class is the
+    index of the largest output.
 
     Attributes:
-        answers, same: how many there were, and how many of them have the same class.
-        sequences, same_sequences: the same for whole sequences, all of whose classes must agree.
-        largest: the largest difference of two outputs.
+        answers, same: how many answers there are, and how many have the same class.
+        sequences, same_sequences: how many sequences there are, and in how many all classes are the same.
+        largest: the largest difference between two outputs.
     """
 
     answers: int = 0
@@ -35,7 +36,7 @@ class Agreement:
     largest: float = 0.0
 
     def add(self, outputs: Tensor, whole: Tensor, valid: Tensor) -> None:
-        """Count outputs (T, B, k), or (B, k) with one answer a sequence; `valid` is (T, B) or (B,)."""
+        """Count a batch: outputs are (T, B, k), or (B, k) with one answer per sequence; `valid` is (T, B) or (B,)."""
         equal = outputs.argmax(-1) == whole.argmax(-1)
         by_step = (equal | ~valid).reshape(-1, equal.shape[-1])
         self.answers += int(valid.sum())
@@ -47,14 +48,17 @@ class Agreement:
 
 @contextmanager
 def in_integers(net: Model, whole: IntegerNetwork, watch: Watch | None = None) -> Iterator[Agreement]:
-    """Let a network answer with what its integer network computes, and compare the two.
+    """Replace the outputs of a network by those of its integer network, and compare the two.
 
-    Inside the ``with`` whatever evaluates the network (`training.evaluate`, `training.outcome`) evaluates the other.
+    Inside the ``with`` block, functions that evaluate `net` (`training.evaluate`, `training.outcome`) evaluate `whole`.
 
     Args:
-        net: time first, as a training makes it.
+        net: the trained network, time first as training builds it.
         whole: its integer network.
-        watch: counts what saturates.
+        watch: counts saturation.
+
+    Raises:
+        ConfigError: the task carries a state from one batch to the next, which integer networks do not support.
     """
     agreement = Agreement()
 

@@ -1,4 +1,4 @@
-"""From the folder of a run to a folder of C."""
+"""Export the network of a run as C source."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from eigenloop.training.forward import inputs_for
 
 @dataclass(frozen=True, eq=False)
 class Exported:
-    """What was written.
+    """The result of an export.
 
     Attributes:
-        folder, name: where, and with what the files begin.
+        folder, name: the folder, and the prefix of the file names.
         run: the run with its network for values in the units of the data.
-        network: the network that was written, which takes whole numbers.
-        counts: how many counts one unit of the data is, for each channel; empty for tokens.
-        classes: names of the outputs where they are classes.
-        measured: what it needs on the cores that were asked for.
+        network: the network that was written, which takes integers.
+        counts: counts per unit of the data, for each channel; empty for tokens.
+        classes: the names of the classes; empty if the outputs are not classes.
+        measured: the measurements on the requested cores.
     """
 
     folder: Path
@@ -56,19 +56,23 @@ def export_c(
     data: Path | None = None,
     data_dir: Path | None = None,
 ) -> Exported:
-    """Write the network of a run as C; whatever is wrong is said before anything is written.
+    """Write the network of a run as C; errors are raised before anything is written.
 
     Args:
         run: the run's folder.
-        folder: made new; or one that holds nothing but an earlier export of this name, which is replaced.
-        name: a C identifier, with which every file and public symbol begins; that of the run if left out.
+        folder: is created; or contains only an earlier export of this name, which is replaced.
+        name: a C identifier, the prefix of every file and public symbol; default: made from the run's name.
         which: ``"best"``, ``"last"`` or the step of a checkpoint.
-        state_bits: width of states; as the network was trained, or 12 if left out.
-        counts: how many counts of the sensor one unit of the data is, one number or one for each channel; 1 where the
-            data are whole numbers and a power of ten elsewhere if left out.
-        cores: Cortex-M cores on which it is measured in QEMU.
-        data: where the file of own sequences is now, if it has moved.
-        data_dir: the same for other data.
+        state_bits: width of states; default: the width that the network was trained with, or 12.
+        counts: sensor counts per unit of the data, one number or one for each channel; default: 1 for a channel of
+            integers, a power of ten for others.
+        cores: Cortex-M cores on which the network is measured in QEMU.
+        data: the new path of the user's data file, if it has moved.
+        data_dir: the new folder of other data, if it has moved.
+
+    Raises:
+        ConfigError: an argument is wrong, tools for `cores` are not installed, or the network has no integer form.
+        RuntimeError: the network on a core computes other sums than the reference.
     """
     name = name_from(Path(run).resolve().name) if name is None else name
     target = _checked(folder, name, cores)
@@ -94,7 +98,7 @@ def export_c(
 
 
 def _checked(folder: str | os.PathLike[str], name: str, cores: Sequence[str]) -> Path:
-    """Refuse what is known to be wrong before the run is read."""
+    """Return the folder; raise ConfigError for wrong arguments before the run is read."""
     for core in cores:
         if core not in BOARDS:
             raise ConfigError(f"core {core!r} is not known: choose {', '.join(BOARDS)}")
@@ -110,7 +114,7 @@ def _checked(folder: str | os.PathLike[str], name: str, cores: Sequence[str]) ->
 
 
 def _in_counts(run: IntegerRun, counts: Sequence[float] | None) -> tuple[IntegerNetwork, tuple[float, ...]]:
-    """Return the network for whole inputs with the counts of each channel; one for tokens stays as it is."""
+    """Return the network for integer inputs, and the counts per unit of each channel; empty for tokens."""
     inputs, task = run.whole.inputs, run.config.task
     try:
         if counts is not None:
@@ -145,7 +149,7 @@ def _outputs(task: Task) -> tuple[str, ...]:
 
 
 def _use(run: IntegerRun, name: str) -> str:
-    """Say when a sequence begins and when to read out."""
+    """Return the sentences that say when a sequence begins and when to read out."""
     task, pool = run.config.task, run.whole.readout.pool
     if pool is None:
         return f"There is an answer after every step. Call `{name}_init` where a new recording begins."

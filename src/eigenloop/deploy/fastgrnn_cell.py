@@ -1,4 +1,4 @@
-"""FastGRNN in whole numbers: one total serves gate and candidate; docs/integers.md has the same as formulas."""
+"""The integer cell of FastGRNN: one total serves gate and candidate; docs/integers.md gives the formulas."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from eigenloop.deploy.watching import Watch, into
 class FastGRNNCell(IntegerCell):
     """h' = (zeta (1 - z) + nu) c + z h; see `eigenloop.recurrence.fastgrnn`.
 
-    The gate's bias stands in the sum. The candidate's is larger by b_c - b_z, which is added to the total as modReLU's
-    threshold is. Both arguments are then on the scale 2^-16.
+    The sum includes the gate's bias b_z. For the candidate, b_c - b_z is added to the total, like modReLU's threshold.
+    Both arguments are then on the scale 2^-16.
     """
 
     def __init__(self, source: Cell, formats: Formats, table: Table, widen: bool) -> None:
@@ -37,7 +37,7 @@ class FastGRNNCell(IntegerCell):
 
     @property
     def _activated(self) -> Format:
-        """A candidate lies in [-1, 1]; the state may go beyond."""
+        """The candidate's format: it lies in [-1, 1], the state may exceed that."""
         assert self.formats.candidate is not None
         return self.formats.candidate
 
@@ -46,7 +46,7 @@ class FastGRNNCell(IntegerCell):
 
     @property
     def table(self) -> Table | None:
-        """The table of tanh, unless all is piecewise linear."""
+        """The table of tanh; None if the activations are piecewise linear."""
         return None if self._piecewise else self._table
 
     @property
@@ -56,7 +56,7 @@ class FastGRNNCell(IntegerCell):
         )  # the sigmoid, z h and (1 - z) c, the three terms
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         h, bits, gate = state[0], self.formats.bits, self.gates[""]
         total = gate.total(h, x, None, watch)
         v = op.shifted(total, gate.shift)
@@ -74,7 +74,7 @@ class FastGRNNCell(IntegerCell):
 
     @property
     def step_error(self) -> float:
-        """That of the gate times |h - zeta c|, that of the candidate, and rounding."""
+        """The gate's error times |h - zeta c|, the candidate's error, and rounding."""
         state, candidate, bits = self.formats.state, self._activated, self.formats.bits
         argument = (self.gates[""].error + 0.5) * float(TANH_STEP)
         rounding = 0.5 * 2.0 ** -(bits - 1)

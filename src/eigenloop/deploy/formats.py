@@ -1,4 +1,4 @@
-"""How a real quantity is held in whole numbers: its width and its step."""
+"""The fixed-point format of a real quantity: its width in bits and its quantization step."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from eigenloop.deploy.operations import Whole, quantized
 
-#: The widths of a state that are offered.
+#: The smallest and the largest width of a state.
 FEWEST, MOST = 6, 16
 
 
@@ -20,11 +20,11 @@ class Format:
     """Codes -2^(bits - 1) .. 2^(bits - 1) - 1, each standing for code * step.
 
     Attributes:
-        name: of what is held so, as in ``state of layer 0``.
-        bits: the width; up to 8 it is an int8, above an int16.
-        step: what a code of 1 stands for.
-        range: the largest magnitude that it was chosen for.
-        low, high: the codes that occur, where that is known to be less than the width allows.
+        name: of the quantity, such as ``state of layer 0``.
+        bits: the width; stored as int8 up to 8, as int16 above.
+        step: the value of code 1.
+        range: the largest magnitude for which the step was chosen.
+        low, high: the smallest and the largest code that can occur, such as 0 after ReLU.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Format:
 
     @property
     def exact_step(self) -> Fraction:
-        """The step as a rational number, which it is."""
+        """The step as an exact rational number."""
         return Fraction(self.step)
 
     @property
@@ -46,25 +46,25 @@ class Format:
 
     @property
     def bytes(self) -> int:
-        """Of one number: int8 or int16."""
+        """Bytes of one code: 1 (int8) or 2 (int16)."""
         return 1 if self.bits <= 8 else 2
 
     @property
     def dtype(self) -> type[np.int8] | type[np.int16]:
-        """The type that holds it."""
+        """The NumPy type that holds a code."""
         return np.int8 if self.bits <= 8 else np.int16
 
     def codes(self, values: NDArray[np.float64]) -> Whole:
-        """Return the codes of real values."""
+        """Return the codes of real values, rounded and saturated."""
         return quantized(values, self.step, self.low, self.high)
 
     def real(self, codes: Whole) -> NDArray[np.float64]:
-        """Return what codes stand for."""
+        """Return the real values of codes."""
         return np.asarray(codes * self.step, np.float64)
 
 
 def checked_width(name: str, bits: int) -> int:
-    """Refuse a width that is not offered."""
+    """Return `bits`; raise TypeError or ValueError if it is not an integer from `FEWEST` to `MOST`."""
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise TypeError(f"{name} is a whole number from {FEWEST} to {MOST}, got {bits!r}")
     if not FEWEST <= bits <= MOST:
@@ -73,14 +73,17 @@ def checked_width(name: str, bits: int) -> int:
 
 
 def format_for(name: str, bits: int, largest: float, power_of_two: bool = False, positive: bool = False) -> Format:
-    """Choose the step with which a magnitude gets the highest code: largest / (2^(bits - 1) - 1).
+    """Return the format in which a magnitude has the highest code: step = largest / (2^(bits - 1) - 1).
 
     Args:
         name: of the quantity.
         bits: the width.
-        largest: the magnitude; zero counts as 1.
+        largest: the magnitude; 1 is used in place of zero.
         power_of_two: round the step up to a power of two.
         positive: whether no code is negative, as after ReLU.
+
+    Raises:
+        ValueError: `largest` is not finite.
 
     >>> format_for("state", 8, 127.0).step, format_for("state", 8, 130.0, power_of_two=True).step
     (1.0, 2.0)
@@ -95,6 +98,6 @@ def format_for(name: str, bits: int, largest: float, power_of_two: bool = False,
 
 
 def unit_format(name: str, bits: int) -> Format:
-    """Return codes with the step 2^-(bits - 1), for what lies in [-1, 1]; 1 itself becomes 1 - 2^-(bits - 1)."""
+    """Return the format with step 2^-(bits - 1) for values in [-1, 1]; 1 itself becomes 1 - 2^-(bits - 1)."""
     half = 2 ** (bits - 1)
     return Format(name, bits, 1 / half, 1.0, -half, half - 1)

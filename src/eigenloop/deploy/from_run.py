@@ -1,4 +1,4 @@
-"""The network of a run in whole numbers, with ranges that its training split shows."""
+"""Build the integer network of a run, with ranges from its training split."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from eigenloop.tasks import Task
 from eigenloop.training import Config, load_run
 from eigenloop.training.forward import inputs_for
 
-#: Training sequences from which ranges are read; docs/integers.md measures with as many.
+#: Training sequences from which ranges are measured; also the number behind the results in docs/integers.md.
 SEQUENCES = 200
 
 
 @dataclass(frozen=True, eq=False)
 class IntegerRun:
-    """A run and its network in whole numbers.
+    """A run with its integer network.
 
     Attributes:
-        whole: the network in whole numbers, for inputs in the units of the task's data.
-        net: the same network as it was trained.
-        config: of the run.
-        step: of the checkpoint.
+        whole: the integer network, for inputs in the units of the task's data.
+        net: the trained network.
+        config: the run's settings.
+        step: the training step of the checkpoint.
     """
 
     whole: IntegerNetwork
@@ -43,14 +43,17 @@ def integer_of_run(
     data: Path | None = None,
     data_dir: Path | None = None,
 ) -> IntegerRun:
-    """Load the network of a run and make it whole numbers.
+    """Load the network of a run and return it with its integer network.
 
     Args:
         run: the run's folder.
-        which: ``"best"``, ``"last"`` or a step.
-        state_bits: width of states; as the network was trained, or 12 if left out.
-        data: where the file of own sequences is now, if it has moved.
-        data_dir: the same for other data.
+        which: ``"best"``, ``"last"`` or the step of a checkpoint.
+        state_bits: width of states; default: the width that the network was trained with, or 12.
+        data: the new path of the user's data file, if it has moved.
+        data_dir: the new folder of other data, if it has moved.
+
+    Raises:
+        ConfigError: the network has no integer form.
     """
     net, config, step = load_run(run, which, data=data, data_dir=data_dir, device="cpu")
     whole = integer_of_task(net, config.task, state_bits=state_bits, seed=config.training.seed)
@@ -60,18 +63,21 @@ def integer_of_run(
 def integer_of_task(
     net: Model, task: Task, *, state_bits: int | None = None, sequences: int = SEQUENCES, seed: int = 0
 ) -> IntegerNetwork:
-    """Make a quantized network whole numbers, with ranges from sequences of its task's training split.
+    """Return the integer network of a quantized network, with ranges from the training split of its task.
 
     Args:
-        net: trained on the task; it is left as it is.
-        task: whose training split is looked at, never another.
+        net: trained on the task; it is not changed.
+        task: only its training split is used.
         state_bits: as in `integer`.
-        sequences: how many of them.
-        seed: which of them, where the task draws or shuffles.
+        sequences: how many training sequences are used.
+        seed: selects them, if the task generates or shuffles its data.
+
+    Raises:
+        ConfigError: the network has no integer form.
     """
     layer = layer_of(net)
     try:
-        cells_of(layer)  # what has no integer form is refused before data are read
+        cells_of(layer)  # raises for a network without an integer form, before data are read
         batch = task.train_batch(0, sequences, seed)
         lengths = None if batch.lengths is None else batch.lengths.tolist()
         return integer(net, calibration=inputs_for(net, task, batch), lengths=lengths, state_bits=state_bits)

@@ -1,4 +1,4 @@
-"""How an input becomes codes: real values, counts of a sensor, or tokens."""
+"""Convert inputs to codes: real values, counts of a sensor, or tokens."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ _LARGEST_COUNT = 2**31
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """x as the network was trained on it, (v - mean) / scale of each channel, held in a format.
+    """Inputs that are measured values v; the network takes the codes of (v - mean) / scale.
 
     Attributes:
         format: of the codes.
-        mean, scale: (channels,), in the units in which values are given; 0 and 1 where they enter as they are.
-        counts: whether they are given as whole numbers, so that a device needs no other arithmetic than `counted`.
-        multiplier, offset: of each channel for counts, (channels,).
-        shift: for counts.
+        mean, scale: (channels,), in the units of the values; 0 and 1 if the values are not normalised.
+        counts: whether values are given as integers, so that a device needs only the operation `counted`.
+        multiplier, offset, shift: the constants of `counted`; the first two for each channel, (channels,).
     """
 
     format: Format
@@ -38,7 +37,7 @@ class Values:
     shift: int
 
     def codes(self, x: NDArray[np.generic]) -> Whole:
-        """Return the codes of values, (..., channels); whole numbers go the way of a device."""
+        """Return the codes of values, (..., channels); integers are converted as on a device, by `counted`."""
         if np.issubdtype(x.dtype, np.integer):
             form = self.format
             return counted(x.astype(np.int64), self.multiplier, self.offset, self.shift, form.low, form.high)
@@ -46,15 +45,18 @@ class Values:
         return self.format.codes((values - self.mean) / self.scale)
 
     def normalised(self, x: NDArray[np.generic]) -> Real:
-        """Return what the first layer takes, in real numbers."""
+        """Return the real input of the first layer, (x - mean) / scale."""
         values: Real = (np.asarray(x, np.float64) - self.mean) / self.scale
         return values
 
 
 def values_for(form: Format, mean: Real, scale: Real, counts: bool) -> Values:
-    """Fold mean, scale and step of each channel into one multiplication, one addition and one shift.
+    """Return inputs with mean, scale and step of each channel folded into a multiplication, an addition and a shift.
 
-    M = 2^r / (scale step) < 2^31 and A = 2^(r - 1) - mean M, both rounded to the nearest.
+    M = 2^r / (scale step) < 2^31 and A = 2^(r - 1) - mean M, both rounded to the nearest integer.
+
+    Raises:
+        ValueError: the scale of a channel is too small for the step.
     """
     factors = [1 / (Fraction(float(s)) * form.exact_step) for s in scale]
     means = [Fraction(float(m)) for m in mean]
@@ -74,12 +76,12 @@ def values_for(form: Format, mean: Real, scale: Real, counts: bool) -> Values:
 
 @dataclass(frozen=True, eq=False)
 class Tokens:
-    """A table with the codes of every token.
+    """Inputs that are tokens: a table with the codes of every token's vector.
 
     Attributes:
         format: of the codes.
         table: (tokens, channels).
-        shared: whether the read-out has the same codes (tied vectors), so that they are stored once.
+        shared: whether the read-out has the same codes (tied weights), so that they are stored once.
     """
 
     format: Format
@@ -87,7 +89,12 @@ class Tokens:
     shared: bool
 
     def codes(self, x: NDArray[np.generic]) -> Whole:
-        """Look tokens up: (...) gives (..., channels)."""
+        """Return the codes of tokens: (...) gives (..., channels).
+
+        Raises:
+            TypeError: the tokens are not integers.
+            ValueError: a token is out of range.
+        """
         if not np.issubdtype(x.dtype, np.integer):
             raise TypeError(f"this network takes tokens, whole numbers below {len(self.table)}, got {x.dtype}")
         if x.size and (x.min() < 0 or x.max() >= len(self.table)):
@@ -95,9 +102,9 @@ class Tokens:
         return self.table[x]
 
     def normalised(self, x: NDArray[np.generic]) -> Real:
-        """Return the tokens' vectors in real numbers."""
+        """Return the tokens' vectors as real numbers."""
         return self.format.real(self.codes(x))
 
     def packed(self) -> NDArray[np.uint8]:
-        """Return the table as it lies in memory."""
+        """Return the table as it is stored on a device."""
         return packed(self.table, self.format.bits)

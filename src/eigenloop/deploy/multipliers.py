@@ -1,4 +1,4 @@
-"""Real factors as 32-bit multipliers with one shift, such that no product leaves 64 bits."""
+"""Represent real factors as 32-bit multipliers with a common shift, such that no product exceeds 64 bits."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from eigenloop.deploy.operations import Whole
 
-#: With fewer bits a multiplier would be coarser than a 16-bit state.
+#: A multiplier with fewer bits would be less precise than a 16-bit state.
 _FEWEST_BITS = 16
 _LARGEST_SHIFT = 62
 
@@ -22,8 +22,8 @@ class Multipliers:
     Attributes:
         values: M of each term: one number, (1,), or one for each row, (rows,); below 2^31.
         shift: 1 to 62.
-        error: the largest |sum_i a_i (M_i / 2^shift - f_i)| for |a_i| within the bounds: how far rounding the factors
-            moves a result, in units of the result.
+        error: the largest |sum_i a_i (M_i / 2^shift - f_i)| for |a_i| within the bounds: the error that rounding the
+            factors causes, in units of the result.
     """
 
     values: tuple[Whole, ...]
@@ -32,19 +32,22 @@ class Multipliers:
 
     @property
     def numbers(self) -> int:
-        """How many multipliers there are to store."""
+        """How many multipliers have to be stored."""
         return sum(len(values) for values in self.values)
 
 
 def multipliers(factors: Sequence[Sequence[Fraction]], bounds: Sequence[int], what: str) -> Multipliers:
-    """Choose the largest shift with M = floor(f 2^shift + 1/2) < 2^31 and sum_i |a_i| M_i + 2^(shift - 1) < 2^63.
+    """Return M = floor(f 2^shift + 1/2) for the largest shift with M < 2^31 and sum_i |a_i| M_i + 2^(shift - 1) < 2^63.
 
-    A factor that is a power of two stays one: a factor of 1 is 2^shift / 2^shift, exactly.
+    A factor that is a power of two is represented exactly: 1 is 2^shift / 2^shift.
 
     Args:
         factors: for each term one positive factor, or one for each row.
         bounds: the largest |a| of each term.
-        what: the name of the result, for the error.
+        what: the name of the result, for error messages.
+
+    Raises:
+        ValueError: no shift is possible, or it leaves too few bits for the multipliers.
 
     >>> two = multipliers([[Fraction(1)], [Fraction(1, 3)]], [2**15, 2**20], "z")
     >>> two.values, two.shift

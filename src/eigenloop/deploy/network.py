@@ -1,4 +1,4 @@
-"""A network that computes in whole numbers."""
+"""A recurrent network that computes in integers."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class IntegerState:
-    """What a device keeps between steps.
+    """The state that a device keeps between time steps.
 
     Attributes:
-        cells: for each layer what it carries, (B, n) each, in int8 or int16.
-        pooled: what the read-out keeps.
+        cells: for each layer h, and an LSTM's c, (B, n) each, as int8 or int16.
+        pooled: the read-out's state.
     """
 
     cells: tuple[tuple[NDArray[Any], ...], ...]
@@ -40,14 +40,14 @@ class IntegerState:
 
 @dataclass(frozen=True, eq=False)
 class IntegerNetwork:
-    """A recurrent network in integers only; `eigenloop.deploy.integer` makes one.
+    """A recurrent network that computes in integers only; `eigenloop.deploy.integer` builds one.
 
     Attributes:
-        inputs: how an input becomes codes.
+        inputs: converts inputs to codes.
         cells: the layers.
-        readout: what is read off them.
-        batch_first: whether sequences are (B, T, features), as those of the network that it was made from.
-        calibration: what happened on the calibration data.
+        readout: turns states into outputs.
+        batch_first: whether sequences are (B, T, features); the same as in the trained network.
+        calibration: saturation and largest sums on the calibration data.
     """
 
     inputs: Values | Tokens
@@ -56,30 +56,34 @@ class IntegerNetwork:
     batch_first: bool
     calibration: Watch
 
-    # ---------------------------------------------------------------- as the network was used
+    # ---------------------------------------------------------------- the interface of the trained network
 
     def predict(self, X: ArrayLike, *, lengths: Sequence[int] | None = None, watch: Watch | None = None) -> Real:
-        """Return the outputs as the network gives them, computed in whole numbers and scaled at the very end.
+        """Return the outputs as real numbers; everything is computed in integers, only the outputs are scaled.
 
         Args:
             X: (T, B, features), or (B, T, features) if the network is ``batch_first``; tokens without features; a
-                single sequence without B. Whole numbers are read as counts of a sensor, in the units of real values.
-            lengths: valid steps of each sequence, for a padded batch.
-            watch: counts what saturates on the way.
+                single sequence without B. Integers are read as counts of a sensor, in the units of real values.
+            lengths: valid time steps of each sequence, for a padded batch.
+            watch: counts saturation.
+
+        Raises:
+            TypeError: the network takes tokens, and X has real values.
+            ValueError: the shape does not fit, a value is not finite, or a token is out of range.
         """
         outputs, steps = self._run(X, lengths, watch)
         return self.readout.real(outputs, steps)
 
     def sums(self, X: ArrayLike, *, lengths: Sequence[int] | None = None) -> Whole:
-        """Return the same as `predict` in whole numbers, as a device has them."""
+        """Return the integer outputs before `predict` scales them, which are the numbers on a device."""
         return self._run(X, lengths, None)[0]
 
     def step(self, x: ArrayLike, state: IntegerState | None = None) -> tuple[Real, IntegerState]:
-        """Feed one input and return the outputs so far with the new state.
+        """Compute one time step and return the outputs up to now and the new state.
 
         Args:
             x: (features,) or (B, features); a token or (B,) tokens.
-            state: that of the step before; default: that at the start.
+            state: the state after the previous time step; default: the initial state.
         """
         given, tokens = finite(array_of(x)), isinstance(self.inputs, Tokens)
         single, size = given.ndim == (0 if tokens else 1), self.cells[0].source.input_size
@@ -92,33 +96,33 @@ class IntegerNetwork:
         return (y[0] if single else y), state
 
     def report(self) -> IntegerReport:
-        """Return ranges, saturation on the calibration data, bytes, multiplications a step and worst-case sums."""
+        """Return ranges, saturation on the calibration data, bytes, multiplications per step and worst-case sums."""
         return report_of(self)
 
     def compiled(self) -> CompiledNetwork:
         """Return the same network in compiled C, which needs a C compiler; see `deploy.c.compiled`."""
-        from eigenloop.deploy.c.compiled import CompiledNetwork  # it needs this module
+        from eigenloop.deploy.c.compiled import CompiledNetwork  # which imports this module
 
         return CompiledNetwork(self)
 
     def error_bound(self, steps: int) -> float | None:
-        """Bound the distance of every output from that of the k-bit network after some steps; see `deploy.errors`."""
+        """Return a bound of the error of every output after `steps` time steps, or None; see `deploy.errors`."""
         return error_bound(self, steps)
 
     def size_parts(self) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """Return what is stored and what is in memory, for `quantization.size_report`."""
+        """Return the parts in flash and the parts in RAM, for `quantization.size_report`."""
         size = self.report().size
         return size.parts, size.ram
 
-    # ---------------------------------------------------------------- what a device does
+    # ---------------------------------------------------------------- the operations on a device
 
     def initial_state(self, batch: int = 1) -> IntegerState:
-        """Return the state before the first step."""
+        """Return the state before the first time step."""
         cells = tuple(self._narrow(cell, batch_of(cell.initial, batch)) for cell in self.cells)
         return IntegerState(cells, self.readout.begin(batch, self.cells[-1].source.size))
 
     def advance(self, codes: Whole, state: IntegerState, watch: Watch | None = None) -> IntegerState:
-        """Make one step in whole numbers: codes of the input, (B, features), and a state give the next state."""
+        """Compute one time step from the codes of the input, (B, features), and return the new state."""
         q, cells = codes, []
         for cell, carried in zip(self.cells, state.cells, strict=True):
             new = cell.step(q, tuple(one.astype(np.int64) for one in carried), watch)
@@ -127,12 +131,12 @@ class IntegerNetwork:
         return IntegerState(tuple(cells), self.readout.note(state.pooled, q))
 
     def outputs(self, state: IntegerState, watch: Watch | None = None) -> Whole:
-        """Return the sums that are the outputs in a state, (B, outputs)."""
+        """Return the integer outputs for a state, (B, outputs)."""
         return self.readout.outputs(state.cells[-1][0].astype(np.int64), state.pooled, watch)
 
     @property
     def table(self) -> Table | None:
-        """The table of tanh that all layers share, where one needs it."""
+        """The table of tanh that all layers share; None if none needs it."""
         return next((cell.table for cell in self.cells if cell.table is not None), None)
 
     @staticmethod
@@ -140,7 +144,7 @@ class IntegerNetwork:
         return tuple(one.astype(form.dtype) for one, form in zip(state, cell.carried, strict=True))
 
     def _run(self, X: ArrayLike, lengths: Sequence[int] | None, watch: Watch | None) -> tuple[Whole, Whole]:
-        """Run sequences and return sums in the form of the input, with the steps that were counted for each."""
+        """Run sequences; return integer outputs in the layout of the input, and the number of steps of each."""
         tokens = isinstance(self.inputs, Tokens)
         sequences = arranged(X, lengths, self.batch_first, tokens, self.cells[0].source.input_size)
         x, valid = sequences.x, sequences.valid
@@ -166,7 +170,7 @@ class IntegerNetwork:
 
 
 def _where(valid: np.ndarray, new: IntegerState, old: IntegerState) -> IntegerState:
-    """Take the new state of sequences that go on, and leave the others' as it was."""
+    """Return the new state for the sequences that are valid, the old state for the others."""
     rows = valid[:, None]
     cells = tuple(
         tuple(np.where(rows, a, b) for a, b in zip(one, other, strict=True))

@@ -1,15 +1,15 @@
-"""The operations of an integer network, one function each; everything that such a network computes is made of these.
+"""The elementary operations of integer networks, one function each; such a network uses no other arithmetic.
 
-All values are whole numbers. Arrays are int64 here so that nothing wraps while a test looks; which of them fit into 8,
-16 or 32 bits is proved when a network is made (`eigenloop.deploy.sums`), and C uses those widths.
+All values are integers. Arrays are int64 here, so that nothing overflows before a test can see it; which of them fit
+into 8, 16 or 32 bits is proved when a network is built (`eigenloop.deploy.sums`), and C uses those widths.
 
 Note [Halves go up]
-    There is one rounding rule: the nearest whole number, halves towards plus infinity, floor(v + 1/2). In C it is one
+    There is one rounding rule: to the nearest integer, halves towards plus infinity, floor(v + 1/2). In C it is one
     addition and one arithmetic shift, without a branch or a division, the same for both signs. It commutes with adding
-    whole numbers, so an identity part or 1 - u can be added before or after rounding without a difference. Rounding
-    halves away from zero would need the sign first; halves matter little here, because a 31-bit multiplier almost never
-    meets one. Where a function is odd (modReLU, tanh) its absolute value is rounded and the sign put back, so that it
-    stays odd.
+    integers, so an identity part or 1 - u can be added before or after rounding with the same result. Rounding halves
+    away from zero would need the sign first; halves matter little here, because a 31-bit multiplier almost never
+    produces one. For odd functions (modReLU, tanh) the absolute value is rounded and the sign restored, so that they
+    stay odd.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: Whole numbers; see the module's first lines.
+#: An array of integers; see the module's docstring.
 Whole = NDArray[np.int64]
-#: Below this every whole number is a float64, and so is every partial sum of a product that stays below it.
+#: float64 represents every integer below this exactly, and so every partial sum of a product that stays below it.
 _EXACT = 2**53
 
 
@@ -35,7 +35,7 @@ def shifted(value: Whole, shift: int) -> Whole:
 
 
 def accumulated(terms: Sequence[tuple[Whole, Whole]]) -> Whole:
-    """Add up values times their multipliers: sum_i a_i M_i, in 64 bits (what comes before `shifted`)."""
+    """Return sum_i a_i M_i, values times their multipliers, in 64 bits; `shifted` comes next."""
     total = terms[0][0] * terms[0][1]
     for value, multiplier in terms[1:]:
         total = total + value * multiplier
@@ -52,14 +52,14 @@ def rescaled(value: Whole, multiplier: Whole, shift: int) -> Whole:
 
 
 def saturated(value: Whole, low: int, high: int) -> Whole:
-    """Return the nearest number from `low` to `high`."""
+    """Return values clipped to `low` .. `high`."""
     return np.clip(value, low, high)
 
 
 def quantized(values: NDArray[np.float64], step: float, low: int, high: int) -> Whole:
-    """Turn real values into codes: floor(v / step + 1/2), saturated; the quotient is a float64.
+    """Return the codes of real values: floor(v / step + 1/2), saturated; the quotient is a float64.
 
-    The one operation on real numbers: a device that measures whole numbers has `counted` in its place.
+    This is the only operation on real numbers; a device whose sensor gives integers uses `counted` instead.
 
     >>> quantized(np.array([-9.0, -0.26, 0.25, 9.0]), 0.5, -8, 7)
     array([-8, -1,  1,  7])
@@ -69,9 +69,9 @@ def quantized(values: NDArray[np.float64], step: float, low: int, high: int) -> 
 
 
 def counted(counts: Whole, multiplier: Whole, offset: Whole, shift: int, low: int, high: int) -> Whole:
-    """Turn counts of a sensor into codes: floor((x M + A) / 2^shift), saturated.
+    """Return the codes of counts of a sensor: floor((x M + A) / 2^shift), saturated.
 
-    A holds the mean of the channel and the half that rounds: A = 2^(shift - 1) - mean M.
+    A = 2^(shift - 1) - mean M subtracts the channel's mean and adds the half for rounding.
     """
     return np.clip((counts * multiplier + offset) >> shift, low, high)
 
@@ -81,10 +81,10 @@ def product(codes: Whole, q: Whole, bias: Whole | None, largest: int) -> Whole:
 
     Args:
         codes: c.
-        q: the codes that are multiplied with it.
+        q: the codes by which it is multiplied.
         bias: b, (rows,) or None.
-        largest: a bound of sum_j |c_ij q_j|. Below 2^53 the product is computed in float64, where it is exact in
-            whatever order the terms are added: thousands of times faster than NumPy's loop over whole numbers.
+        largest: a bound of sum_j |c_ij q_j|. Below 2^53 the product is computed in float64, where it is exact for any
+            order of the terms, and thousands of times faster than NumPy's integer product.
 
     >>> product(np.array([[1, -2]]), np.array([[5, 3]]), np.array([4]), 11)
     array([[3]])
@@ -97,7 +97,7 @@ def product(codes: Whole, q: Whole, bias: Whole | None, largest: int) -> Whole:
 
 
 def linear(total: Whole, shift: int) -> Whole:
-    """Return the rounded pre-activation itself."""
+    """Return the rounded pre-activation."""
     return shifted(total, shift)
 
 
@@ -107,7 +107,7 @@ def relu(total: Whole, shift: int) -> Whole:
 
 
 def leaky_relu(total: Whole, shift: int, slope: int, slope_shift: int) -> Whole:
-    """Return z where it is not negative and floor(z M / 2^s + 1/2) below, M / 2^s being the slope.
+    """Return z if z >= 0, else floor(z M / 2^s + 1/2), where M / 2^s is the slope.
 
     z is the rounded pre-activation, saturated to 32 bits so that the second product fits into 64.
     """
@@ -116,12 +116,12 @@ def leaky_relu(total: Whole, shift: int, slope: int, slope_shift: int) -> Whole:
 
 
 def modrelu(total: Whole, threshold: Whole, shift: int) -> Whole:
-    """Return sign(a) floor(max(|a| + t, 0) / 2^shift + 1/2): a is not rounded before the threshold is added to it.
+    """Return sign(a) floor(max(|a| + t, 0) / 2^shift + 1/2): the threshold is added before rounding.
 
     Args:
         total: a, before the shift.
         threshold: t, modReLU's b on the scale of a.
-        shift: which leads to the scale of the state.
+        shift: from the scale of a to that of the state.
 
     >>> modrelu(np.array([-40, -6, 0, 6, 40]), np.int64(-8), 3)
     array([-4,  0,  0,  0,  4])
@@ -130,7 +130,7 @@ def modrelu(total: Whole, threshold: Whole, shift: int) -> Whole:
 
 
 def tanh(v: Whole, entries: Whole, range_bits: int) -> Whole:
-    """Look up 2^15 times the tanh of v / 2^16, linear between the entries of a table (`eigenloop.deploy.table`).
+    """Return 2^15 times the tanh of v / 2^16, by linear interpolation in a table (`eigenloop.deploy.table`).
 
     With a = min(|v|, R 2^16 - 1), R = 2^range_bits, 2^p + 1 entries and s = 16 + range_bits - p:
     i = a >> s, f = a - i 2^s, and the value is sign(v) floor((t_i (2^s - f) + t_{i+1} f) / 2^s + 1/2).
@@ -143,7 +143,7 @@ def tanh(v: Whole, entries: Whole, range_bits: int) -> Whole:
 
 
 def sigmoid(v: Whole, entries: Whole, range_bits: int, bits: int) -> Whole:
-    """Return a gate: 2^(bits - 1) times the sigmoid of 2 v / 2^16, from 0 to 2^(bits - 1), both included.
+    """Return a gate, 2^(bits - 1) times the sigmoid of 2 v / 2^16, from 0 to 2^(bits - 1) inclusive.
 
     sigmoid(z) = (1 + tanh(z / 2)) / 2, so v is half of the pre-activation and the table is that of tanh:
     floor((tanh + 2^15) / 2^(17 - bits) + 1/2).
@@ -152,7 +152,7 @@ def sigmoid(v: Whole, entries: Whole, range_bits: int, bits: int) -> Whole:
 
 
 def piecewise_tanh(v: Whole, bits: int) -> Whole:
-    """Return 2^(bits - 1) times v / 2^16; what follows saturates it to [-1, 1].
+    """Return 2^(bits - 1) times v / 2^16; the caller saturates it to [-1, 1].
 
     >>> piecewise_tanh(np.array([-(2**15), 2**16]), 8)
     array([-64, 128])
@@ -161,7 +161,7 @@ def piecewise_tanh(v: Whole, bits: int) -> Whole:
 
 
 def piecewise_sigmoid(v: Whole, bits: int) -> Whole:
-    """Return a gate: 2^(bits - 1) times (v / 2^16 + 1) / 2, from 0 to 2^(bits - 1), both included.
+    """Return a gate, 2^(bits - 1) times (v / 2^16 + 1) / 2, saturated to 0 .. 2^(bits - 1) inclusive.
 
     >>> piecewise_sigmoid(np.array([-(2**17), 0, 2**15, 2**16]), 8)
     array([  0,  64,  96, 128])
@@ -175,14 +175,13 @@ def complement(gate: Whole, bits: int) -> Whole:
 
 
 def gated(gate: Whole, value: Whole, bits: int) -> Whole:
-    """Return floor(r h / 2^(bits - 1) + 1/2), the product with a gate on the scale of the other factor."""
+    """Return floor(r h / 2^(bits - 1) + 1/2), a gate times a value, on the scale of the value."""
     return shifted(gate * value, bits - 1)
 
 
 def blended(gate: Whole, kept: Whole, other: Whole, bits: int) -> Whole:
     """Return u k + (1 - u) o, rounded once: floor((u k + (2^(bits - 1) - u) o) / 2^(bits - 1) + 1/2).
 
-    A mean of two codes with weights that add up to 1 never leaves their range, so nothing saturates; with u = 1 the
-    code is kept as it is.
+    A weighted mean of two codes never leaves their range, so nothing saturates; with u = 1 the result is exactly k.
     """
     return shifted(gate * kept + complement(gate, bits) * other, bits - 1)

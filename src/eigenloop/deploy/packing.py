@@ -1,4 +1,4 @@
-"""Codes of k bits packed in rows of whole bytes, as they lie in the memory of a device."""
+"""Pack codes of k bits in rows of full bytes, the layout in the memory of a device."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from eigenloop.deploy.operations import Whole
 
 
 def group(bits: int) -> int:
-    """Return how many codes a loop takes at once: they fill whole bytes, and at least one word of 32 bits."""
+    """Return how many codes a loop reads at once: they fill full bytes, and at least one 32-bit word."""
     return 16 if bits < 4 else 8
 
 
 def row_bytes(columns: int, bits: int) -> int:
-    """Return the bytes of a row."""
+    """Return the number of bytes of a row."""
     return math.ceil(columns * bits / 8)
 
 
 def spare_bytes(columns: int, bits: int) -> int:
-    """Return how many zeros follow the last row, so that a loop can read its last group whole."""
+    """Return how many zero bytes follow the last row, so that a loop can read a full last group."""
     size = group(bits)
     return math.ceil(columns / size) * size * bits // 8 - row_bytes(columns, bits)
 
@@ -29,8 +29,8 @@ def spare_bytes(columns: int, bits: int) -> int:
 def packed(codes: Whole, bits: int) -> NDArray[np.uint8]:
     """Pack codes, (rows, columns): code number j of a row takes the bits j k .. j k + k - 1, the lowest first.
 
-    Codes are in two's complement. Bit b of a row is bit b % 8 of its byte b // 8; a row begins with a new byte. What
-    is left of its last byte is zero, and so are the spare bytes behind the last row.
+    Codes are in two's complement. Bit b of a row is bit b % 8 of its byte b // 8; each row begins with a new byte. The
+    remaining bits of its last byte are zero, and so are the spare bytes after the last row.
 
     >>> packed(np.array([[1, -1, -8]]), 4)
     array([241,   8,   0,   0], dtype=uint8)
@@ -42,7 +42,7 @@ def packed(codes: Whole, bits: int) -> NDArray[np.uint8]:
 
 
 def unpacked(data: NDArray[np.uint8], bits: int, shape: tuple[int, int]) -> Whole:
-    """Undo `packed`.
+    """Return the codes, (rows, columns), of bytes from `packed`.
 
     >>> unpacked(packed(np.array([[1, -1, -8]]), 4), 4, (1, 3))
     array([[ 1, -1, -8]])

@@ -1,4 +1,4 @@
-"""W h + U x + b from two sums, rounded once or not at all."""
+"""Pre-activations W h + U x + b from two integer sums, rounded at most once."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from eigenloop.deploy.operations import Whole, accumulated
 from eigenloop.deploy.sums import Sum, on_scale, sum_of
 from eigenloop.deploy.watching import Watch
 
-#: What a code before a table stands for: tanh's argument, and the sigmoid's, half of which is looked up.
+#: The value of code 1 as the argument of tanh, and of the sigmoid, which looks up tanh at half its argument.
 TANH_STEP, SIGMOID_STEP = Fraction(1, 2**16), Fraction(1, 2**15)
 
 
 @dataclass(frozen=True, eq=False)
 class Preactivation:
-    """The total a = A M_A + q M_I + B M_B of 64 bits; a / 2^shift is the pre-activation on the scale that follows.
+    """The 64-bit total a = A M_A + q M_I + B M_B; a / 2^shift is the pre-activation on the scale of the activation.
 
-    A = C_W q + b and B = C_U x are the sums; q M_I is the identity of I + q(W - I), where there is one. With a reset
-    gate after the product, A and q are multiplied with the gate's code first.
+    A = C_W q + b and B = C_U x are the sums; q M_I is the identity part of a matrix quantized as I + q(W - I). With a
+    reset gate after the product, A and q are first multiplied by the gate's code.
 
     Attributes:
-        recurrent: A, of the state or of the state times the reset gate.
+        recurrent: A, for the state or for the state times the reset gate.
         input: B.
-        around_identity: whether there is an M_I.
-        multipliers: those of A, of the identity where there is one, of B.
-        gate_bits: width of the reset gate that multiplies A; None without one.
-        threshold: modReLU's b on the scale of A, or of B where A has a gate; (n,) or None.
-        error: the largest distance of a / 2^shift from the real value, before it is rounded; in units of it.
+        around_identity: whether there is an identity part, and so an M_I.
+        multipliers: M_A, M_I if there is one, and M_B.
+        gate_bits: width of the reset gate that multiplies A; None if there is none.
+        threshold: modReLU's b on the scale of A, or of B if A is multiplied by a gate; (n,) or None.
+        error: the largest distance of a / 2^shift, before rounding, from the real pre-activation, in codes.
     """
 
     recurrent: Sum
@@ -44,7 +44,7 @@ class Preactivation:
     error: float
 
     def total(self, q: Whole, x: Whole, gate: Whole | None = None, watch: Watch | None = None) -> Whole:
-        """Return a for a batch, (B, n)."""
+        """Return the totals a of a batch, (B, n)."""
         A, B = self.recurrent(q, watch), self.input(x, watch)
         first, *identity, last = self.multipliers.values
         terms = [(A, first), *((q, M) for M in identity)]
@@ -54,12 +54,12 @@ class Preactivation:
 
     @property
     def shift(self) -> int:
-        """The shift that leads from a to the scale that follows."""
+        """The shift from the scale of a to that of the activation."""
         return self.multipliers.shift
 
     @property
     def threshold_total(self) -> Whole:
-        """The threshold on the scale of a."""
+        """modReLU's threshold on the scale of a."""
         assert self.threshold is not None
         return self.threshold * self.multipliers.values[0 if self.gate_bits is None else -1]
 
@@ -72,19 +72,19 @@ class Preactivation:
 def preactivation(
     gate: Gate, ending: str, state: Format, entered: Format, step: Fraction, gate_bits: int | None, widen: bool
 ) -> Preactivation:
-    """Make the pre-activation of a gate.
+    """Return the integer pre-activation of a gate.
 
     Args:
         gate: its codes and biases.
-        ending: of the layer's names.
-        state: how the state is held.
-        entered: how the input is held.
-        step: of the scale that follows.
-        gate_bits: width of the gate that multiplies W h + b_hn; None without one.
+        ending: the suffix of the layer's parameter names.
+        state: the format of the state.
+        entered: the format of the input.
+        step: the value of code 1 of the result.
+        gate_bits: width of the gate that multiplies W h + b_hn; None if there is none.
         widen: whether sums may be int64.
     """
     tail = ending + (f".{gate.name}" if gate.name else "")
-    # A bias stands with W h, the sum that every cell has, unless a gate would multiply it there.
+    # The bias is added to W h, the sum that every cell has, unless a gate would multiply it there.
     inner, outer = (gate.bias, None) if gate_bits is None else (gate.inner_bias, gate.bias)
     recurrent = sum_of(f"recurrent{tail}", gate.W, state, inner, widen)
     entering = sum_of(f"weight_ih{tail}", gate.U, entered, outer, widen)

@@ -1,4 +1,4 @@
-"""The ranges of input, states and cells, read off the k-bit network in real arithmetic on given sequences."""
+"""Measure the ranges of input, hidden and cell states by running the k-bit network in real arithmetic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenloop.deploy.describing import Cell, Real
 from eigenloop.deploy.formats import Format, format_for, unit_format
 from eigenloop.deploy.real_cells import RealCell, State
 
-#: Magnitudes of a quantity that are kept for a percentile.
+#: About how many magnitudes of a quantity a percentile is computed from.
 _KEPT = 1_000_000
 
 
@@ -21,11 +21,11 @@ class RangeOptions:
     """How ranges are chosen.
 
     Attributes:
-        state_bits: of states and gates.
-        cell_bits: of an LSTM's cell.
-        input_bits: of the input.
-        percentile: of the magnitudes that the range covers; 100 is the largest.
-        power_of_two: whether steps are powers of two.
+        state_bits: width of states and gates.
+        cell_bits: width of an LSTM's cell state.
+        input_bits: width of the input.
+        percentile: percentile of the magnitudes that is taken as the range; 100 is the largest magnitude.
+        power_of_two: whether quantization steps are powers of two.
     """
 
     state_bits: int
@@ -40,7 +40,7 @@ class RangeOptions:
 
 
 class _Magnitudes:
-    """The largest magnitude of a quantity, or a percentile of at most some million of them."""
+    """Collects values of a quantity; gives their largest magnitude, or a percentile of about a million of them."""
 
     def __init__(self, percentile: float) -> None:
         self._percentile = percentile
@@ -62,7 +62,7 @@ class _Magnitudes:
 
 
 def input_format(x: Real, valid: np.ndarray, options: RangeOptions) -> Format:
-    """Choose how the input of the first layer is held; x is (T, B, m), valid (T, B)."""
+    """Return the format of the first layer's input; x is (T, B, m), valid (T, B)."""
     sizes = _Magnitudes(options.percentile)
     sizes.add(x[valid])
     return format_for("input", options.input_bits, sizes.value(), options.power_of_two)
@@ -71,13 +71,13 @@ def input_format(x: Real, valid: np.ndarray, options: RangeOptions) -> Format:
 def cell_formats(
     cells: Sequence[Cell], x: Real, valid: np.ndarray, entered: Format, options: RangeOptions
 ) -> list[Formats]:
-    """Run every layer on the sequences and choose how its quantities are held.
+    """Run every layer on the sequences and return the formats of its quantities.
 
     Args:
         cells: the layers.
-        x: (T, B, m), as the first layer takes it.
-        valid: which steps belong to their sequence, (T, B).
-        entered: how the input of the first layer is held.
+        x: the real input of the first layer, (T, B, m).
+        valid: which time steps are not padding, (T, B).
+        entered: the format of the first layer's input.
         options: how ranges are chosen.
     """
     chosen = []
@@ -90,7 +90,7 @@ def cell_formats(
 
 
 def _run(cell: Cell, x: Real, valid: np.ndarray, percentile: float) -> tuple[Real, dict[str, _Magnitudes]]:
-    """Return the states of a layer, (T, B, n), and the magnitudes of what it holds."""
+    """Return the states of a layer, (T, B, n), and the magnitudes of state, cell state and candidate."""
     names = ("state", "cell", "candidate")
     sizes = {name: _Magnitudes(percentile) for name in names}
     real = RealCell(cell)
@@ -98,7 +98,7 @@ def _run(cell: Cell, x: Real, valid: np.ndarray, percentile: float) -> tuple[Rea
     for name, one in zip(names, cell.initial, strict=False):
         sizes[name].add(one)
     out = np.empty((*x.shape[:2], cell.size))
-    with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is refused by format_for
+    with np.errstate(over="ignore", invalid="ignore"):  # format_for raises for values that are not finite
         for t in range(len(x)):
             new, others = real.step(x[t], state)
             state = tuple(np.where(valid[t, :, None], a, b) for a, b in zip(new, state, strict=True))

@@ -1,4 +1,4 @@
-"""What is read off the states in whole numbers: sums of the read-out, at every step or once for a sequence."""
+"""The integer read-out, at every time step or once per sequence."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from eigenloop.deploy.operations import Whole, product
 from eigenloop.deploy.sums import Sum
 from eigenloop.deploy.watching import Watch
 
-#: Once for a sequence, or (None) at every step.
+#: Ways of pooling states over time; None reads out at every time step.
 POOLS = (None, "last", "mean", "max")
-#: A sum of states over time is an int32.
+#: The sum of states over time is stored as int32.
 _LARGEST_POOL = 2**31 - 1
 
 
 @dataclass(frozen=True, eq=False)
 class Pooled:
-    """What is kept of the states so far: their sum (mean) or largest codes (max), (B, n), and their number, (B,)."""
+    """The pooled states up to now: their sum (mean) or maximum (max), (B, n), and the number of time steps, (B,)."""
 
     values: Whole | None
     steps: Whole
@@ -28,15 +28,15 @@ class Pooled:
 
 @dataclass(frozen=True, eq=False)
 class Readout:
-    """y = V h + c as int32 sums, which are compared as they are: the largest output is the class.
+    """y = V h + c as integer sums on a common scale, so that the largest sum is the class.
 
-    The mean of T states is read without a division: V sum_t h_t + T c, in 64 bits, is T times the outputs.
+    The mean of T states needs no division: V sum_t h_t + T c, in 64 bits, is T times the outputs.
 
     Attributes:
         sum: V and c; None for a layer without a read-out, whose outputs are the codes of its state.
-        state: how the last layer's state is held.
-        pool: ``"last"``, ``"mean"``, ``"max"``, or None for every step.
-        scale, offset: of the outputs where the network gives them in units of its targets, (outputs,).
+        state: the format of the last layer's state.
+        pool: ``"last"``, ``"mean"``, ``"max"``, or None to read out at every time step.
+        scale, offset: from normalised outputs to the units of the targets, (outputs,).
     """
 
     sum: Sum | None
@@ -46,13 +46,17 @@ class Readout:
     offset: Real
 
     def begin(self, batch: int, size: int) -> Pooled:
-        """Return what is kept before the first step."""
+        """Return the pooled states before the first time step."""
         lowest = -(2 ** (self.state.bits - 1)) if self.pool == "max" else 0
         values = np.full((batch, size), lowest, np.int64) if self.pool in ("mean", "max") else None
         return Pooled(values, np.zeros(batch, np.int64))
 
     def note(self, kept: Pooled, h: Whole) -> Pooled:
-        """Take the states of one more step."""
+        """Return the pooled states after one more time step.
+
+        Raises:
+            ValueError: the sum for the mean may no longer fit into int32.
+        """
         steps = kept.steps + 1
         if kept.values is None:
             return Pooled(None, steps)
@@ -67,11 +71,11 @@ class Readout:
 
     @property
     def most_steps(self) -> int:
-        """How many states can be added up."""
+        """How many states can be summed in int32."""
         return _LARGEST_POOL // self.state.largest
 
     def outputs(self, h: Whole, kept: Pooled, watch: Watch | None = None) -> Whole:
-        """Return the sums that are the outputs, (B, outputs)."""
+        """Return the integer outputs, (B, outputs)."""
         read = h if kept.values is None else kept.values
         if self.sum is None:
             return read
@@ -83,7 +87,7 @@ class Readout:
         return total if self.sum.bias is None else total + kept.steps[:, None] * self.sum.bias
 
     def real(self, outputs: Whole, steps: Whole) -> Real:
-        """Return what outputs stand for; steps is (..., 1) or broadcasts, and counts for the mean alone."""
+        """Return the real values of outputs; `steps`, which must broadcast, is used for the mean only."""
         unit = self.state.step if self.sum is None else float(self.sum.units[0])
         values = outputs * unit / (steps if self.pool == "mean" else 1)
         scaled: Real = self.offset + self.scale * values

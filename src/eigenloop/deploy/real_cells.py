@@ -1,4 +1,4 @@
-"""The equations of a cell in float64 with its k-bit weights: where ranges are read off, and errors measured against."""
+"""The equations of a cell in float64 with its k-bit weights, for measuring ranges and errors."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from eigenloop.deploy.describing import Cell, Gate, Real, real_matrix
 
-#: What a cell carries: (h,), or (h, c) of an LSTM; each (B, n).
+#: The state of a cell between time steps: (h,), or (h, c) for an LSTM; each (B, n).
 State = tuple[Real, ...]
 
 
 def sigmoid(z: Real) -> Real:
-    """1 / (1 + exp(-z)), without overflow."""
+    """Return 1 / (1 + exp(-z)), without overflow."""
     return 0.5 * (1 + np.tanh(0.5 * z))
 
 
 def activate(z: Real, cell: Cell, threshold: Real | None) -> Real:
-    """Apply a cell's activation."""
+    """Return the cell's activation of z."""
     if cell.activation == "modrelu":
         assert threshold is not None
         return np.sign(z) * np.maximum(np.abs(z) + threshold, 0)
@@ -32,7 +32,7 @@ def activate(z: Real, cell: Cell, threshold: Real | None) -> Real:
 
 
 class RealCell:
-    """One step of a cell: (x, state) -> (state, what else has a range)."""
+    """A cell in real arithmetic: (x, state) -> (new state, other quantities that have a range, by name)."""
 
     def __init__(self, cell: Cell) -> None:
         self.cell = cell
@@ -40,17 +40,17 @@ class RealCell:
         self._U = {name: real_matrix(gate.U) for name, gate in cell.gates.items()}
 
     def recurrent(self, gate: Gate, h: Real) -> Real:
-        """W h, with b_hn."""
+        """Return W h, plus b_hn if there is one."""
         product = self._W[gate.name](h)
         return product if gate.inner_bias is None else product + gate.inner_bias
 
     def entered(self, gate: Gate, x: Real) -> Real:
-        """U x + b."""
+        """Return U x + b."""
         product = self._U[gate.name](x)
         return product if gate.bias is None else product + gate.bias
 
     def step(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:
-        """Make one step; x is (B, m)."""
+        """Compute one time step; x is (B, m)."""
         steps = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm, "fastgrnn": self._fastgrnn}
         return steps[self.cell.kind](x, state)
 
@@ -69,7 +69,7 @@ class RealCell:
             z = r * self.recurrent(candidate, h) + self.entered(candidate, x)
         c = activate(z, self.cell, candidate.threshold)
         new = u * h + (1 - u) * c if self.cell.update == "keep" else (1 - u) * h + u * c
-        # Candidates share the state's format, so that blending needs no multiplier.
+        # Candidates have the state's format, so that blending needs no multiplier.
         return (new,), {"state": c}
 
     def _fastgrnn(self, x: Real, state: State) -> tuple[State, dict[str, Real]]:

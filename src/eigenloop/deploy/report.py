@@ -1,4 +1,4 @@
-"""What an integer network is: ranges, saturation, bytes, multiplications, worst-case sums."""
+"""The report on an integer network: ranges, saturation, bytes, multiplications, worst-case sums."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RangeRow:
-    """How a quantity is held, and what became of it on the calibration data.
+    """The format of a quantity, and its saturation on the calibration data.
 
     Attributes:
         name: of the quantity.
-        bits, step: of its codes.
+        bits, step: the width of its codes, and the value of code 1.
         range: the magnitude for which the step was chosen.
-        saturated, total: numbers beyond the range, of how many.
+        saturated, total: how many values were beyond the range, and how many there were.
     """
 
     name: str
@@ -41,13 +41,13 @@ class RangeRow:
 
 @dataclass(frozen=True)
 class SumRow:
-    """A sum, how far it can go and how far it went.
+    """A sum with its proved bounds and the values that occurred.
 
     Attributes:
         name: of its matrix.
         low, high: the proved bounds, which some input reaches.
-        width: 32 or 64.
-        seen_low, seen_high: on the calibration data.
+        width: 32 or 64 bits.
+        seen_low, seen_high: the smallest and the largest value on the calibration data.
     """
 
     name: str
@@ -60,16 +60,16 @@ class SumRow:
 
 @dataclass(frozen=True)
 class IntegerReport:
-    """The figures of an integer network; printed, four short tables.
+    """The figures of an integer network; `str` gives them as tables.
 
     Attributes:
-        ranges: of input, states and cells.
+        ranges: of input, hidden states and cell states.
         sums: of every matrix.
-        size: bytes that are stored, and in memory.
-        products: multiplications of a code with a code in a step, all layers.
-        readout_products: those of reading out once.
-        rescalings: multiplications by multipliers, gates and in tables in a step.
-        step_errors: for each layer a bound of the error that one step adds to a state, in codes.
+        size: bytes in flash and in RAM.
+        products: multiplications of a code by a code in one time step, all layers.
+        readout_products: multiplications of one read-out.
+        rescalings: multiplications by multipliers, by gates and in tables in one time step.
+        step_errors: for each layer a bound of the error that one time step adds to the state, in codes.
     """
 
     ranges: tuple[RangeRow, ...]
@@ -104,7 +104,7 @@ class IntegerReport:
 
 
 def report_of(network: IntegerNetwork) -> IntegerReport:
-    """Collect the figures of a network."""
+    """Return the report on a network."""
     watch = network.calibration
     forms = [network.inputs.format, *(form for cell in network.cells for form in _formats(cell))]
     sums = [one for cell in network.cells for gate in cell.gates.values() for one in gate.sums]
@@ -136,7 +136,7 @@ def _sum(one: Sum, watch: Watch) -> SumRow:
 
 
 def _stored(network: IntegerNetwork) -> Iterator[Part]:
-    """Yield what lies in flash."""
+    """Yield the parts in flash."""
     inputs = network.inputs
     if isinstance(inputs, Tokens):
         if not inputs.shared:
@@ -160,7 +160,7 @@ def _stored_cell(cell: IntegerCell) -> Iterator[Part]:
         if gate.threshold is not None:
             tail = ending + (f".{name}" if name else "")
             yield Part(f"threshold{tail}", len(gate.threshold), width_of(gate.threshold), 0)
-    # A multiplier for a whole matrix stands in the code, and so do shifts.
+    # A single multiplier for all rows is a constant in the code, and so are shifts.
     rows = sum(len(one) for gate in cell.gates.values() for one in gate.multipliers.values if len(one) > 1)
     if rows:
         yield Part(f"multipliers{ending}", rows, 32, 0, added=True)
@@ -177,14 +177,14 @@ def _stored_sum(one: Sum) -> Iterator[Part]:
 
 
 def _packed_part(name: str, codes: Whole, bits: int) -> Part:
-    """Describe packed codes, whose rows begin with a whole byte each."""
+    """Describe packed codes, each row of which begins with a new byte."""
     rows, columns = codes.shape
     stored = rows * row_bytes(columns, bits) + spare_bytes(columns, bits)
     return Part(name, codes.size, bits, 0, spare=stored - math.ceil(codes.size * bits / 8))
 
 
 def _memory(network: IntegerNetwork) -> Iterator[Part]:
-    """Yield what is in RAM: what is carried, what a step needs beside it, and sums."""
+    """Yield the parts in RAM: the state, the vectors that a time step needs, and the outputs."""
     carried = list(_carried(network))
     yield from carried
     widest = max(part.bits for part in carried) // 8
@@ -198,7 +198,7 @@ def _memory(network: IntegerNetwork) -> Iterator[Part]:
 
 
 def _carried(network: IntegerNetwork) -> Iterator[Part]:
-    """Yield what is kept between steps."""
+    """Yield the parts that are kept between time steps."""
     for number, cell in enumerate(network.cells):
         for name, form in zip(("state", "cell"), cell.carried, strict=False):
             yield Part(f"{name} of layer {number}", cell.source.size, 8 * form.bytes, 0)
@@ -211,7 +211,7 @@ def _carried(network: IntegerNetwork) -> Iterator[Part]:
 
 
 def _vectors(cell: IntegerCell) -> int:
-    """Count the 16-bit numbers of the vectors that a step multiplies codes with, in whole groups."""
+    """Return how many 16-bit numbers the vectors of a time step have, each padded to full groups."""
     numbers = 0
     for copies, size, sums in (
         (cell.scratch, cell.source.size, [gate.recurrent for gate in cell.gates.values()]),

@@ -1,11 +1,11 @@
-"""A sum b + C q of a row of codes, and the proof that it fits its integers.
+"""Sums b + C q of codes, and the proof that they do not overflow.
 
 Note [Why no sum overflows]
     Every q_j is a code between `low` and `high`, which include 0. So the largest value of b_i + sum_j c_ij q_j is
-    b_i + sum_j max(c_ij low, c_ij high), and the smallest has min in place of max; both are reached, by the q that has
-    the right end at every j. Summation starts from b_i, and every term's largest value is at least 0 and its smallest
-    at most 0, so partial sums stay within the same bounds, whatever the order. Where they fit into int32 the sum is
-    one; otherwise it is an int64, and said to be.
+    b_i + sum_j max(c_ij low, c_ij high), and the smallest has min in place of max; both are attained, by taking `low`
+    or `high` for each q_j. Summation starts from b_i, and every term's largest value is at least 0 and its smallest at
+    most 0, so partial sums stay within the same bounds, whatever the order. If the bounds fit into int32, the sum is an
+    int32; otherwise it is an int64, and the report shows that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from eigenloop.deploy.packing import packed
 from eigenloop.deploy.watching import Watch
 from eigenloop.quantization import Codes
 
-#: Sums beyond it could not be multiplied in 64 bits.
+#: Larger sums could not be multiplied by a multiplier in 64 bits.
 _LARGEST = 2**47
 
 
@@ -32,11 +32,11 @@ class Sum:
     """b_i + sum_j c_ij q_j for every row i.
 
     Attributes:
-        name: of the matrix, as `network_codes` has it.
+        name: of the matrix, as in `network_codes`.
         codes: c, (rows, columns); None for the identity, whose sum is q_i itself.
-        bits: of a code.
-        operand: how q is held.
-        units: what a sum of 1 stands for: one number, or one for each row.
+        bits: width of a code.
+        operand: the format of q.
+        units: the value of a sum of 1: one number, or one for each row.
         bias: b, (rows,), or None.
         bias_error: the largest distance of b from the real bias, in units of the sum.
         widen: whether int64 is allowed.
@@ -63,7 +63,7 @@ class Sum:
 
     @cached_property
     def row_bounds(self) -> tuple[Whole, Whole]:
-        """The smallest and the largest value of every row's sum; see Note [Why no sum overflows]."""
+        """The smallest and the largest possible sum of every row; see Note [Why no sum overflows]."""
         form = self.operand
         if self.codes is None:
             low, high = np.array([form.low]), np.array([form.high])
@@ -74,14 +74,14 @@ class Sum:
 
     @cached_property
     def bounds(self) -> tuple[int, int]:
-        """The smallest and the largest value of all sums."""
+        """The smallest and the largest possible value over all rows, 0 included."""
         low, high = self.row_bounds
-        # A bias alone is a partial sum too.
+        # 0 is always included, even if every bias is far from it.
         return min(int(low.min()), 0), max(int(high.max()), 0)
 
     @property
     def largest(self) -> int:
-        """The largest magnitude of all sums."""
+        """The largest possible magnitude of a sum."""
         return max(-self.bounds[0], self.bounds[1])
 
     @property
@@ -94,7 +94,7 @@ class Sum:
         return 0 if self.codes is None else int(np.abs(self.codes).sum(1).max()) * self.operand.largest
 
     def __call__(self, q: Whole, watch: Watch | None = None) -> Whole:
-        """Compute the sums of a batch: (B, columns) gives (B, rows)."""
+        """Return the sums of a batch: (B, columns) gives (B, rows)."""
         if self.codes is None:
             total = q if self.bias is None else q + self.bias
         else:
@@ -105,38 +105,42 @@ class Sum:
 
     @property
     def products(self) -> int:
-        """Multiplications of a code with a code."""
+        """The number of multiplications of a code by a code."""
         return 0 if self.codes is None else self.codes.size
 
     @property
     def bias_bits(self) -> int:
-        """The narrowest of 8, 16 and 32 (or 64) that holds every bias."""
+        """The narrowest of 8, 16, 32 and 64 bits that holds every bias; 0 without a bias."""
         return 0 if self.bias is None else width_of(self.bias)
 
     def packed(self) -> NDArray[np.uint8]:
-        """Return the codes as they lie in memory."""
+        """Return the codes as they are stored on a device."""
         assert self.codes is not None
         return packed(self.codes, self.bits)
 
     def factors(self, step: Fraction) -> tuple[Fraction, ...]:
-        """Return what turns a sum into a multiple of `step`."""
+        """Return the factors from a sum to multiples of `step`, one or one for each row."""
         return tuple(unit / step for unit in self.units)
 
 
 def width_of(values: Whole) -> int:
-    """Return the narrowest of 8, 16, 32 and 64 bits that holds all of some whole numbers."""
+    """Return the narrowest of 8, 16, 32 and 64 bits that holds all values."""
     low, high = int(values.min()), int(values.max())
     return next(bits for bits in (8, 16, 32, 64) if -(2 ** (bits - 1)) <= low and high < 2 ** (bits - 1))
 
 
 def units_of(codes: Codes, operand: Format) -> tuple[Fraction, ...]:
-    """Return step * scale of the operand / divisor, for the matrix or for each row."""
+    """Return the value of a sum of 1, step * operand's step / divisor, for the matrix or for each row."""
     divisor = Fraction(1) if codes.divisor is None else Fraction(float(codes.divisor))
     return tuple(Fraction(step) * operand.exact_step / divisor for step in codes.step.double().reshape(-1).tolist())
 
 
 def on_scale(values: NDArray[np.float64], units: tuple[Fraction, ...]) -> tuple[Whole, float]:
-    """Round real biases to whole numbers on the scale of a sum; also return the largest error, in those units."""
+    """Return real biases rounded to integers on the scale of a sum, and the largest rounding error in its units.
+
+    Raises:
+        ValueError: a bias is too large for the scale.
+    """
     scale = np.array([float(unit) for unit in units])
     exact = values / scale
     rounded = np.floor(exact + 0.5)
@@ -155,7 +159,7 @@ def sum_of(
     bias: NDArray[np.float64] | None = None,
     widen: bool = True,
 ) -> Sum:
-    """Make the sum of a coded matrix (None: the identity) with an operand and a bias in real numbers."""
+    """Return the sum of a coded matrix (None is the identity) times an operand, plus a real bias."""
     units = (operand.exact_step,) if codes is None else units_of(codes, operand)
     whole, error = (None, 0.0) if bias is None else on_scale(bias, units)
     numbers = None if codes is None else codes.numbers.cpu().numpy().astype(np.int64)

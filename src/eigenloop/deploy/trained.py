@@ -1,4 +1,4 @@
-"""The formats of a network that was trained with rounded states (``state_bits=``): its own widths and steps."""
+"""The formats of a network that was trained with rounded states (``state_bits=``), with the trained ranges."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from eigenloop.quantization.layer import QuantizableLayer
 
 
 def trained_bits(layer: QuantizableLayer) -> int | None:
-    """Return the width in which a layer rounds its states; None where it does not."""
+    """Return the width to which a layer rounds its states; None if it does not."""
     return None if layer.state_quantizer is None else layer.state_quantizer.bits
 
 
 def trained_input(layer: Any) -> Format:
-    """Return how the layer rounds its input."""
+    """Return the format to which the layer rounds its input."""
     quantizer = layer.state_quantizer
     return _format("input", quantizer.bits, float(quantizer.step(layer.input_range, 1)))
 
 
 def trained_formats(layer: Any, cells: Sequence[Cell], entered: Format) -> list[Formats]:
-    """Return how every cell rounds what it holds; gates have as many bits, and a tanh the step 2^-(bits - 1)."""
+    """Return the formats to which every cell rounds; gates have the same width, and a tanh has step 2^-(bits - 1)."""
     bits = layer.state_quantizer.bits
     unit = 2.0 ** (1 - bits)
     formats = []

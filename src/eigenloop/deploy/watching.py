@@ -1,4 +1,4 @@
-"""What an integer network did on some data: which numbers saturated, and how far sums went."""
+"""Record what happens while an integer network runs: how many values saturate, and how large sums become."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenloop.deploy.operations import Whole, saturated
 
 @dataclass
 class Seen:
-    """How many numbers of a kind there were, how many of them were beyond the range, and the lowest and highest."""
+    """The number of values, how many of them were beyond the range, and the smallest and the largest."""
 
     total: int = 0
     beyond: int = 0
@@ -22,17 +22,18 @@ class Seen:
 
 @dataclass
 class Watch:
-    """Counts by name; the operations of a step report to it.
+    """Statistics by the name of a quantity, to which the operations of a time step report.
 
     Attributes:
-        valid: which sequences of the batch are not over yet; the others are not counted.
+        seen: the statistics of each quantity.
+        valid: which sequences of the batch are at a valid time step; the others are not counted.
     """
 
     seen: dict[str, Seen] = field(default_factory=dict)
     valid: np.ndarray | None = None
 
     def note(self, name: str, values: Whole, low: int | None = None, high: int | None = None) -> None:
-        """Count values, those outside of `low` .. `high` apart."""
+        """Record values; those outside of `low` .. `high` are also counted as beyond the range."""
         values = values if self.valid is None else values[self.valid]
         if not values.size:
             return
@@ -44,7 +45,7 @@ class Watch:
 
 
 def into(form: Format, values: Whole, watch: Watch | None) -> Whole:
-    """Saturate values to a format; codes that are known not to occur, as below zero after ReLU, are none of them."""
+    """Return values saturated to a format; `watch` counts those beyond its width, not negative ones before a ReLU."""
     if watch is not None:
         watch.note(form.name, values, -(2 ** (form.bits - 1)), form.high)
     return saturated(values, form.low, form.high)

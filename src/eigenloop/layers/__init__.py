@@ -1,4 +1,4 @@
-"""The drop-in recurrent layers."""
+"""The recurrent layers, drop-in replacements for torch.nn's."""
 
 from __future__ import annotations
 

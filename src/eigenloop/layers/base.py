@@ -1,4 +1,4 @@
-"""What the recurrent layers share: every input torch takes, run over time layer by layer and back in its form."""
+"""The base of all recurrent layers: torch's input and output formats, and the loop over layers and directions."""
 
 from __future__ import annotations
 
@@ -20,51 +20,55 @@ from eigenloop.matrices.base import full_precision
 from eigenloop.recurrence import kernel
 from eigenloop.recurrence.replay import replay_of
 
-#: What a cell carries from step to step: its state, and the cell of an LSTM; each (B, n).
+#: The tensors that a cell carries from step to step, each (B, n): its state, and in an LSTM also c.
 Carried = tuple[Tensor, ...]
 
 
 class RecurrentLayer(TorchDict):
-    """A stack of recurrences over time with torch's shapes and rules.
+    """A stack of recurrences over time with torch's shapes and conventions.
 
-    One layer in one direction is a *cell*. A subclass makes the parameters of its cells, builds what one computes with
-    in `_cell_weights` and runs it in `_run`.
+    One layer in one direction is called a *cell*. A subclass creates the parameters of its cells, builds the weights of
+    a cell in `_cell_weights` and runs it in `_run`.
     """
 
-    #: What `Model` reads of a complex state unless it is told: its ``"real"`` part or ``"both"`` parts.
+    #: The default `complex_readout` of a `Model` on this layer: ``"real"`` or ``"both"`` parts of a complex state.
     complex_readout: str = "real"
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- implemented by subclasses
 
     @property
     @abstractmethod
     def recurrence(self) -> str:
-        """The name of what is computed over time, as `eigenloop.numerics` lists it."""
+        """The name of the recurrence, as in `eigenloop.numerics`."""
 
     @abstractmethod
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
     ) -> tuple[Tensor, Carried]:
-        """Run a cell: (T, B, m) and what it carries give the states (T, B, n) and what it carries in the end."""
+        """Run a cell on x (T, B, m) from its initial state; return all states (T, B, n) and the final state."""
 
     # ---------------------------------------------------------------- forward
 
     def forward(
         self, input: Tensor | PackedSequence, hx: Any = None, *, lengths: Lengths | None = None
     ) -> tuple[Any, Any]:
-        """Run the network over time.
+        """Run the layer over time.
 
         Args:
             input: (T, B, input_size), (B, T, input_size) with ``batch_first``, (T, input_size) for a single
                 sequence, or a PackedSequence.
             hx: initial state (layers * directions, B, n), without B for a single sequence; a list with one
-                (directions, B, n_l) tensor a layer where `hidden_size` is a tuple. An LSTM takes a pair of these,
+                (directions, B, n_l) tensor per layer if `hidden_size` is a tuple. An LSTM takes a pair of these,
                 (h, c). Default: zeros, or the trained initial state.
-            lengths: valid steps of each sequence, (B,), for a padded batch. As a PackedSequence would, the
-                state stops there, the reverse direction starts there, and the output is zero beyond.
+            lengths: valid steps of each sequence, (B,), for a padded batch. As with a PackedSequence, the state stops
+                changing there, the reverse direction starts there, and the output is zero beyond.
 
         Returns:
-            The states of the last layer in the form of the input, and the final states in the form of `hx`.
+            The states of the last layer in the layout of the input, and the final states in the layout of `hx`.
+
+        Raises:
+            RuntimeError: the input has the wrong number of features, or torch.jit.trace is active.
+            ValueError: the input or `hx` has another precision than the weights.
         """
         if torch.jit.is_tracing():  # type: ignore[attr-defined]
             raise RuntimeError(
@@ -95,7 +99,7 @@ class RecurrentLayer(TorchDict):
         return batch.restore(_joined(outs)), self._final(final, batch.batched)
 
     def _step(self, held: HeldWeights, number: int, x: Tensor, state: Carried) -> tuple[Tensor, Carried]:
-        """Run a cell over one time step with weights that are held: as the last such step, where it is like that."""
+        """Run a cell over one time step with held weights, by repeating the recorded step if it has the same form."""
         replay = held.replays[number]
         again = None if replay is None else replay(x, state)
         if again is not None:
@@ -108,14 +112,14 @@ class RecurrentLayer(TorchDict):
     def _observe_cell(
         self, number: int, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, out: Tensor
     ) -> None:
-        """Note what the ranges of a cell are to hold."""
+        """Record the values from which the ranges of a cell are chosen."""
         layer, _, cell = self._cells()[number]
         if layer == 0:
             self._observe("input_range", x)
         self._observe(f"{self._RANGE}{cell}", out)
 
     def _dropped(self, x: Tensor) -> Tensor:
-        """Apply the dropout between layers, x being (T, B, features)."""
+        """Apply the dropout between layers to x, (T, B, features)."""
         if self.locked_dropout and self.training and self.dropout:
             return locked_dropout(x, self.dropout, time=0)
         return nn.functional.dropout(x, self.dropout, self.training)
@@ -131,7 +135,7 @@ class RecurrentLayer(TorchDict):
         return _converted(x, dtype, f"the input of this {name}", "input", dtypes.real(dtype))
 
     def _initial(self, hx: Any, batch: int, batched: bool, dtype: torch.dtype) -> list[Carried]:
-        """Return what each cell begins with."""
+        """Return the initial state of each cell."""
         if hx is not None:
             uniform = isinstance(self.hidden_size, int)
             parts = []
@@ -146,7 +150,7 @@ class RecurrentLayer(TorchDict):
                 tuple(getattr(self, name + cell).expand(batch, -1) for name in self.CARRIED)
                 for _, _, cell in self._cells()
             ]
-        else:  # zeros, which are on every grid
+        else:  # zeros need no rounding
             sizes = (self.hidden_sizes[layer] for layer, _, _ in self._cells())
             return [tuple(torch.zeros(batch, n, dtype=dtype, device=self.device) for _ in self.CARRIED) for n in sizes]
         if self.state_quantizer is None:
@@ -154,7 +158,7 @@ class RecurrentLayer(TorchDict):
         return [self._rounded_start(h, cell, k) for h, (k, _, cell) in zip(starts, self._cells(), strict=True)]
 
     def _given_states(self, hx: Any) -> Sequence[State]:
-        """Return a given state as one entry for each thing that a cell carries."""
+        """Return a given state as a sequence with one entry per name in `CARRIED`: (h,), or (h, c) for an LSTM."""
         if len(self.CARRIED) == 1:
             return (hx,)
         if not isinstance(hx, (tuple, list)) or len(hx) != len(self.CARRIED):
@@ -163,13 +167,13 @@ class RecurrentLayer(TorchDict):
         return hx
 
     def _final(self, carried: Sequence[Carried], batched: bool) -> Any:
-        """Put what the cells carry in the end into the form of `hx`."""
+        """Convert the final states of the cells to the layout of `hx`."""
         uniform = isinstance(self.hidden_size, int)
         joined = tuple([join_state(parts, self._directions, uniform, batched) for parts in zip(*carried, strict=True)])
         return joined[0] if len(joined) == 1 else joined
 
     def _shown(self, defaults: dict[str, Any]) -> str:
-        """Describe the layer by its sizes and what differs from the defaults."""
+        """Return the sizes and all options that differ from `defaults`, for `extra_repr`."""
         defaults = {
             **defaults,
             "bias": True,
@@ -193,16 +197,16 @@ def _autocast(device: torch.device) -> bool:
 
 
 def _joined(directions: list[Tensor]) -> Tensor:
-    """Put the outputs of a layer's directions side by side."""
+    """Concatenate the outputs of a layer's directions."""
     return directions[0] if len(directions) == 1 else torch.cat(directions, dim=-1)
 
 
 def _converted(x: Tensor, dtype: torch.dtype, what: str, argument: str, fix: torch.dtype) -> Tensor:
-    """Bring a tensor to the dtype of the state; refuse one of another precision, except under autocast."""
+    """Convert a tensor to the dtype of the state; raises ValueError if its precision differs, except in autocast."""
     if x.dtype == dtype:
         return x
     if x.is_floating_point() and _autocast(x.device):
-        return x.to(dtype)  # what came before may have run in autocast's precision; this layer does not
+        return x.to(dtype)  # earlier modules may have run in autocast's precision; this layer does not
     if x.dtype != dtypes.real(dtype):
         other = f", or the layer with .to({dtypes.real(x.dtype)})" if x.is_floating_point() else ""
         raise ValueError(

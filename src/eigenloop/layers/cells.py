@@ -22,10 +22,10 @@ from eigenloop.recurrence.replay import Replay
 
 
 class CellWeights(NamedTuple):
-    """What a cell multiplies with and adds, as the recurrence takes it; None where it has no such thing.
+    """The weights of a cell in the form that the recurrence takes; None for weights that it does not have.
 
-    `step` is that of its rounded state, `input_step` that of the input of the first layer; `mixing` is FastGRNN's zeta
-    and nu.
+    `step` and `input_step` are the quantization steps of its rounded state and of the first layer's input; `mixing`
+    holds FastGRNN's zeta and nu.
     """
 
     input_weight: Tensor | None
@@ -39,7 +39,7 @@ class CellWeights(NamedTuple):
 
 
 class HeldWeights(NamedTuple):
-    """The weights of all cells as they were built inside `eigenloop.cached`, and what they were built from."""
+    """The weights of all cells built inside `eigenloop.cached`, and what is needed to notice that they are outdated."""
 
     weights: tuple[CellWeights, ...]
     snapshot: Snapshot
@@ -49,9 +49,9 @@ class HeldWeights(NamedTuple):
 
 
 class Cells(RoundedState):
-    """A stack of cells; the names of one end in ``_l0``, ``_l0_reverse``, ``_l1``, ..."""
+    """A stack of cells, whose parameter names end in ``_l0``, ``_l0_reverse``, ``_l1``, ..."""
 
-    #: The names of what a cell carries, as those of trained initial states.
+    #: What a cell carries from step to step, named like the trained initial states.
     CARRIED: ClassVar[tuple[str, ...]] = ("h0",)
 
     _holding: bool = False
@@ -85,19 +85,19 @@ class Cells(RoundedState):
             for reverse in (False, True)[: self._directions]
         )
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- implemented by subclasses
 
     @abstractmethod
     def _input_weight(self, cell: str) -> Tensor | None:
-        """Return a cell's U as the recurrence takes it, quantized where it is; None where x enters as it is."""
+        """Return a cell's U, quantized if the layer is; None if the layer has no U and x is added directly."""
 
     @abstractmethod
     def _weight_hh(self, cell: str) -> Tensor:
-        """Build a cell's recurrent matrix as torch's ``weight_hh`` holds it."""
+        """Build a cell's recurrent matrix in the layout of torch's ``weight_hh``."""
 
     @abstractmethod
     def _cell_weights(self, cell: str) -> CellWeights:
-        """Build all that a cell computes with."""
+        """Build all weights of a cell."""
 
     # ---------------------------------------------------------------- names, parameters, matrices
 
@@ -106,7 +106,7 @@ class Cells(RoundedState):
         return 2 if self.bidirectional else 1
 
     def _cells(self) -> tuple[tuple[int, bool, str], ...]:
-        """Return layer, direction and the ending of its names for each cell, in torch's order."""
+        """Return the layer, whether it runs in reverse, and the suffix of the parameter names of each cell."""
         return self._cell_table
 
     def _sizes(self, layer: int) -> tuple[int, int]:
@@ -122,9 +122,9 @@ class Cells(RoundedState):
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw U and additive biases from U(-1/sqrt n, 1/sqrt n) as torch does; modReLU's b and h0 start at 0.
+        """Draw U and additive biases from U(-1/sqrt n, 1/sqrt n) as torch does; set modReLU's b and h0 to 0.
 
-        The matrices are left as they are: they started in their own way when they were made.
+        The recurrent matrices are not changed: each is initialised when it is created.
         """
         for layer, _, cell in self._cells():
             bound = 1 / math.sqrt(self.hidden_sizes[layer])
@@ -146,12 +146,12 @@ class Cells(RoundedState):
         )
 
     def _matrices(self) -> Iterator[Matrix]:
-        """Yield the outermost matrices: those that the recurrence multiplies with."""
+        """Yield the matrices that the recurrence multiplies by, not those that are part of another matrix."""
         for _, matrix in outermost(self):
             yield matrix
 
     def cell_matrices(self) -> dict[str, dict[str, Matrix]]:
-        """Return the matrices of every cell, ``"recurrent_l0"``, by the rest of their names: ``""`` or ``".reset"``."""
+        """Return the recurrent matrices by cell (``"recurrent_l0"``) and gate (``".reset"``; ``""`` without gates)."""
         cells = {f"recurrent{cell}": getattr(self, f"recurrent{cell}") for _, _, cell in self._cells()}
         return {
             name: {f".{gate}" if gate else "": matrix for gate, matrix in outermost(cell)}
@@ -169,12 +169,12 @@ class Cells(RoundedState):
         return next(self._matrices()).device
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Cells:
-        """Convert parameters, complex ones to complex and real ones to real."""
+        """Convert parameters; complex ones stay complex and real ones real."""
         super()._apply(dtypes.keeping_kind(fn), recurse)
         return self
 
     def penalty(self) -> Tensor:
-        """Return the sum of what the matrices' papers, and STE-pen's, add to the loss; zero for most."""
+        """Return the penalty to add to the loss: the sum of the matrices' penalties and of STE-pen's; zero for most."""
         total = torch.stack([matrix.penalty() for matrix in self._matrices()]).sum()
         quantizer = self.active_quantizer()
         if quantizer is not None and quantizer.penalty:
@@ -183,12 +183,12 @@ class Cells(RoundedState):
         return total
 
     def round_state_(self, quantizer: StateQuantizer | None) -> None:
-        """Round input, state and gates in this way from now on, with the ranges that it starts with."""
+        """Round input, state and gates with `quantizer` from now on, starting with its ranges; None: no rounding."""
         super().round_state_(quantizer)
         self._held = None
 
     def carried_sizes(self) -> dict[str, int]:
-        """Return how many numbers each cell carries from step to step, a complex one counting twice, by name."""
+        """Return how many numbers each cell carries from step to step, by name; a complex number counts twice."""
         parts = 2 if self.state_dtype.is_complex else 1
         names = {"h0": "state", "c0": "cell"}
         return {
@@ -198,12 +198,12 @@ class Cells(RoundedState):
         }
 
     def flatten_parameters(self) -> None:
-        """Do nothing, for code written for torch.nn.RNN: there are no flat weights here."""
+        """Do nothing; there are no flat weights here. For code written for torch.nn.RNN."""
 
-    # ---------------------------------------------------------------- weights, built or held
+    # ---------------------------------------------------------------- built and held weights
 
     def _built_weights(self) -> tuple[CellWeights, ...]:
-        """Build the weights of all cells; inside `eigenloop.cached` they are kept where no graph is wanted."""
+        """Build the weights of all cells; inside `eigenloop.cached` they are held if no gradient is needed."""
         weights = tuple(
             self._cell_weights(cell)._replace(step=self._carried_step(cell, layer), input_step=self._input_step(layer))
             for layer, _, cell in self._cells()
@@ -214,7 +214,7 @@ class Cells(RoundedState):
         return weights
 
     def _held_weights(self) -> HeldWeights | None:
-        """Return what is kept, or None if there is nothing or it is out of date."""
+        """Return the held weights, or None if there are none or they are out of date."""
         held = self._held
         if held is None or self.observed is not None or torch.is_grad_enabled() or torch.compiler.is_compiling():
             return None
@@ -224,16 +224,16 @@ class Cells(RoundedState):
         return None
 
     def _hold_(self, holding: bool) -> None:
-        """Begin or end keeping the weights; `eigenloop.cached` is the way to call this."""
+        """Begin or end holding the built weights; to be called by `eigenloop.cached`."""
         self._holding = holding
         self._held = None
 
     def __getstate__(self) -> dict[str, Any]:
-        # As in Matrix: a copy or a file starts outside of `eigenloop.cached`.
+        # As in Matrix: a copied or unpickled layer is outside of `eigenloop.cached`.
         return {key: value for key, value in self.__dict__.items() if key not in ("_holding", "_held")}
 
 
 def _plain(weights: Sequence[CellWeights]) -> bool:
-    """Whether these are tensors to be kept: not a compiler's, and none of a transform of torch.func."""
+    """Whether these are ordinary tensors that can be held: not traced, and not inside a torch.func transform."""
     transformed = torch._C._are_functorch_transforms_active()
     return not transformed and all(kernel.reachable(*cell) for cell in weights)

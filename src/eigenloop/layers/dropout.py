@@ -9,7 +9,7 @@ from eigenloop import dtypes
 
 
 def locked_dropout(x: Tensor, p: float, time: int | None) -> Tensor:
-    """Drop features with probability p, the same at every index of dimension `time`; scale up what is left.
+    """Drop features with probability p, the same at every index of dimension `time`, and scale the rest by 1 / (1 - p).
 
     >>> dropped = locked_dropout(torch.ones(5, 2, 3), 0.5, time=0)
     >>> bool((dropped == dropped[0]).all())

@@ -1,4 +1,4 @@
-"""el.FastGRNN: a gated recurrence whose gate and candidate share one pair of matrices; for the smallest devices."""
+"""el.FastGRNN: a gated recurrence whose gate and candidate share W and U; for the smallest devices."""
 
 from __future__ import annotations
 
@@ -16,32 +16,32 @@ from eigenloop.quantization import Quantizer, StateQuantizer
 from eigenloop.quantization.layer_quantizer import made_quantizer
 from eigenloop.quantization.state_quantizer import made_state_quantizer
 
-#: Where zeta and nu start, before the sigmoid, as in the published code: 0.73 and 0.018.
+#: Initial values of zeta and nu before the sigmoid, as in the published code; after it, 0.73 and 0.018.
 ZETA, NU = 1.0, -4.0
 
 
 class FastGRNN(RecurrentLayer):
     """FastGRNN (Kusupati et al. 2018): a gate and a candidate from one product W h + U x, with a bias each.
 
-    The equations stand in `eigenloop.recurrence.fastgrnn`. zeta and nu are trained before a sigmoid, ``zeta_l0`` and
-    ``nu_l0``, one number each. The paper also makes its matrices sparse and of low rank, which is not offered here.
+    The equations are in `eigenloop.recurrence.fastgrnn`. The scalars zeta and nu are sigmoids of the parameters
+    ``zeta_l0`` and ``nu_l0``. The paper's sparse and low-rank matrices are not implemented.
 
     Args:
         input_size: features of x.
-        hidden_size: n, or a tuple with one entry a layer.
-        num_layers: layers; the tuple's length if `hidden_size` is one.
+        hidden_size: n, or a tuple with one entry per layer.
+        num_layers: number of layers; leave it out if `hidden_size` is a tuple.
         bias: ``bias_gate_l0`` and ``bias_candidate_l0``.
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
-        bidirectional: a second recurrence runs from the last step to the first.
+        bidirectional: add a second recurrence that runs from the last step to the first.
         recurrent: name of a matrix or callable ``n -> matrix``, called once for each layer and direction.
-        piecewise: take the paper's piecewise-linear sigmoid and tanh, which need no table on a device.
-        train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
-        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
-        bits: quantize U and W to so many bits, 2 to 16, each with a step of its own; a `quantization.Quantizer` for
+        piecewise: use the paper's piecewise-linear sigmoid and tanh, which need no lookup table on a device.
+        train_initial_state: train h0 (``h0_l0``), used when no initial state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM) instead of new ones at every step.
+        bits: quantize U and W to this many bits, 2 to 16, each with its own step; pass a `quantization.Quantizer` for
             further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
-        state_bits: round input, state, gate and candidate to so many bits at every step, 6 to 16; a
+        state_bits: round input, state, gate and candidate to this many bits at every step, 6 to 16; pass a
             `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
 
@@ -105,7 +105,7 @@ class FastGRNN(RecurrentLayer):
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Draw U from U(-1/sqrt n, 1/sqrt n); biases start at 1 and zeta and nu at 1 and -4, as published."""
+        """Draw U from U(-1/sqrt n, 1/sqrt n); set biases to 1, ``zeta_l0`` to 1 and ``nu_l0`` to -4, as published."""
         super().reset_parameters(generator)
         starts = {"bias_gate": 1.0, "bias_candidate": 1.0, "zeta": ZETA, "nu": NU}
         for _, _, cell in self._cells():
@@ -115,12 +115,12 @@ class FastGRNN(RecurrentLayer):
 
     @property
     def recurrence(self) -> str:
-        """FastGRNN's."""
+        """The name of FastGRNN's recurrence."""
         return "FastGRNN recurrence"
 
     @property
     def _bounded(self) -> bool:
-        return False  # nu is added whatever the gate keeps
+        return False  # nu c is added even if the gate keeps all of h
 
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
@@ -172,5 +172,5 @@ class FastGRNN(RecurrentLayer):
         return "torch.nn has no FastGRNN"
 
     def extra_repr(self) -> str:
-        """Show the sizes and what differs from the defaults."""
+        """Return the sizes and all options that differ from their defaults, for the printed module."""
         return self._shown({"piecewise": False})

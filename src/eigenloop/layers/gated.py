@@ -1,4 +1,4 @@
-"""What el.GRU and el.LSTM share: a recurrent matrix for each gate, stacked as torch stacks them."""
+"""The base of el.GRU and el.LSTM: a recurrent matrix for each gate, stacked in torch's order."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Gates(nn.Module):
             self.add_module(name, matrix)
 
     def values(self) -> list[Matrix]:
-        """Return the matrices in the order in which they are stacked."""
+        """Return the matrices in stacking order."""
         return [matrix for matrix in self.children() if isinstance(matrix, Matrix)]
 
     def forward(self) -> Tensor:
@@ -50,7 +50,7 @@ class GatedLayer(RecurrentLayer):
         real: torch.dtype,
         biases: Sequence[str],
     ) -> None:
-        """Make the parameters and matrices of every cell; `biases` are those that it has, one entry a gate and unit."""
+        """Create the parameters and matrices of every cell; `biases` are the names of its (gates * n,) biases."""
         count = len(self.GATES)
         for layer, _, cell in self._cells():
             m, n = self._sizes(layer)

@@ -1,4 +1,4 @@
-"""el.GRU: torch.nn.GRU with a recurrent matrix of your choice for each gate; NC-GRU and GORU by its options."""
+"""el.GRU: torch.nn.GRU with a recurrent matrix of your choice for each gate; its options give NC-GRU and GORU."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from eigenloop.quantization.state_quantizer import made_state_quantizer
 
 
 class GRU(GatedLayer):
-    """A gated recurrence, each of whose three matrices is constrained or free; by default torch.nn.GRU's equations.
+    """A GRU, each of whose three recurrent matrices is constrained or free; by default torch.nn.GRU's equations.
 
-    The equations stand in `eigenloop.recurrence.gated`. NC-GRU (Mucllari et al. 2022, eq. 19) is
+    The equations are in `eigenloop.recurrence.gated`. NC-GRU (Mucllari et al. 2022, eq. 19) is
     ``candidate="modrelu", reset="before", update="write"``; GORU (Jing et al. 2019) has ``reset="after"`` and
     ``update="keep"``.
 
     Args:
         input_size: features of x.
-        hidden_size: n, or a tuple with one entry a layer.
-        num_layers: layers; the tuple's length if `hidden_size` is one.
-        bias: torch's ``bias_ih_l0`` and ``bias_hh_l0``; with modrelu one ``bias_l0`` (3n): those of the two gates,
-            then modReLU's threshold.
+        hidden_size: n, or a tuple with one entry per layer.
+        num_layers: number of layers; leave it out if `hidden_size` is a tuple.
+        bias: add torch's ``bias_ih_l0`` and ``bias_hh_l0``; with modrelu one ``bias_l0`` (3n): the biases of the two
+            gates, then modReLU's threshold.
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
-        bidirectional: a second recurrence runs from the last step to the first.
+        bidirectional: add a second recurrence that runs from the last step to the first.
         recurrent: name of a matrix or callable ``n -> matrix``, called once for each constrained gate.
-        constrained: which of ``"reset"``, ``"update"``, ``"candidate"`` get it; the others are `Free`.
+        constrained: the gates with this matrix, of ``"reset"``, ``"update"``, ``"candidate"``; the others are `Free`.
         candidate: activation of the candidate, as `nonlinearity` of `RNN`.
-        reset: whether the reset gate acts ``"before"`` or ``"after"`` the candidate's matrix.
-        update: whether the update gate says what to ``"keep"`` of the state or to ``"write"`` of the candidate.
+        reset: whether the reset gate acts ``"before"`` or ``"after"`` the product with the candidate's matrix.
+        update: whether the update gate is the share of the old state to ``"keep"`` or of the candidate to ``"write"``.
         negative_slope: slope of leaky_relu below zero.
-        train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
-        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
-        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with a step of its own; a
+        train_initial_state: train h0 (``h0_l0``), used when no initial state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM) instead of new ones at every step.
+        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with its own step; pass a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
-        state_bits: round input, state, gates and candidate to this many bits at every step, 6 to 16; a
+        state_bits: round input, state, gates and candidate to this many bits at every step, 6 to 16; pass a
             `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 
@@ -111,12 +111,12 @@ class GRU(GatedLayer):
 
     @property
     def recurrence(self) -> str:
-        """The gated recurrence; its two senses of the update gate are computed differently."""
+        """The name of the gated recurrence, one for each meaning of the update gate."""
         return f"gated recurrence, update={self.update!r}"
 
     @property
     def _bounded(self) -> bool:
-        return self.candidate == "tanh"  # a state is a mean of candidates
+        return self.candidate == "tanh"  # the state is a weighted mean of candidates
 
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
@@ -143,7 +143,7 @@ class GRU(GatedLayer):
         return CellWeights(self._input_weight(cell), self._weight_hh(cell), *self._biases(cell))
 
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        """Return what is added to U x (of all gates or the first two), modReLU's b, and torch's b_hn."""
+        """Return the bias added to U x (of all gates or the first two), modReLU's b, and torch's b_hn."""
         if not self.bias:
             return None, None, None
         if self.candidate == "modrelu":
@@ -169,6 +169,6 @@ class GRU(GatedLayer):
         return "torch.nn.GRU has no trained initial state" if self.train_initial_state else None
 
     def extra_repr(self) -> str:
-        """Show the sizes and what differs from the defaults."""
+        """Return the sizes and all options that differ from their defaults, for the printed module."""
         defaults = {"constrained": ("candidate",), "candidate": "tanh", "reset": "after", "update": "keep"}
         return self._shown({**defaults, "negative_slope": 0.01})

@@ -1,4 +1,4 @@
-"""el.LSTM: torch.nn.LSTM in the kernel, with a recurrent matrix of your choice for each gate."""
+"""el.LSTM: torch.nn.LSTM on the compiled kernel, with a recurrent matrix of your choice for each gate."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from eigenloop.recurrence.lstm import check_cell
 
 
 class LSTM(GatedLayer):
-    """An LSTM, a drop-in for torch.nn.LSTM; each of its four recurrent matrices is free or constrained.
+    """A drop-in replacement for torch.nn.LSTM; each of its four recurrent matrices is free or constrained.
 
-    The equations stand in `eigenloop.recurrence.lstm`. States come and go as pairs (h, c), as torch has them.
+    The equations are in `eigenloop.recurrence.lstm`. States are pairs (h, c), as in torch.
 
     Args:
         input_size: features of x.
-        hidden_size: n, or a tuple with one entry a layer.
-        num_layers: layers; the tuple's length if `hidden_size` is one.
-        bias: torch's ``bias_ih_l0`` and ``bias_hh_l0``; with ``cell="modrelu"`` one ``bias_l0`` (4n), whose third part
-            is modReLU's threshold.
+        hidden_size: n, or a tuple with one entry per layer.
+        num_layers: number of layers; leave it out if `hidden_size` is a tuple.
+        bias: add torch's ``bias_ih_l0`` and ``bias_hh_l0``; with ``cell="modrelu"`` one ``bias_l0`` (4n), whose third
+            quarter is modReLU's threshold.
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
-        bidirectional: a second recurrence runs from the last step to the first.
-        proj_size: 0; projections are not offered.
+        bidirectional: add a second recurrence that runs from the last step to the first.
+        proj_size: must be 0; projections are not implemented.
         recurrent: name of a matrix or callable ``n -> matrix``, called once for each constrained gate;
-            ``"cayley"`` where gates are constrained and none is named.
-        constrained: which of ``"input"``, ``"forget"``, ``"cell"``, ``"output"`` get it; the others are `Free`.
-        cell: activation of the candidate for the cell: ``"tanh"``, ``"modrelu"``, ``"relu"``, ``"identity"``, or one of
-            your own.
-        train_initial_state: learn h0 and c0 (``h0_l0``, ``c0_l0``), used wherever no state is given.
-        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
-        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with a step of its own; a
+            default: ``"cayley"``.
+        constrained: the gates with this matrix, of ``"input"``, ``"forget"``, ``"cell"``, ``"output"``; the others are
+            `Free`.
+        cell: activation of the candidate: ``"tanh"``, ``"modrelu"``, ``"relu"``, ``"identity"``, or a registered one.
+        train_initial_state: train h0 and c0 (``h0_l0``, ``c0_l0``), used when no initial state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM) instead of new ones at every step.
+        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with its own step; pass a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
-        state_bits: round input, state, cell and gates to this many bits at every step, 6 to 16; a
+        state_bits: round input, state, cell and gates to this many bits at every step, 6 to 16; pass a
             `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U and of free gates, and of the others where `recurrent` is a name.
 
@@ -113,12 +113,12 @@ class LSTM(GatedLayer):
 
     @property
     def recurrence(self) -> str:
-        """The LSTM's."""
+        """The name of the LSTM's recurrence."""
         return "lstm recurrence"
 
     @property
     def _bounded(self) -> bool:
-        return False  # the cell, whose range is the one that is kept
+        return False  # the range is that of the cell c, which is not bounded
 
     def _run(
         self, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, reverse: bool
@@ -162,7 +162,7 @@ class LSTM(GatedLayer):
         return CellWeights(self._input_weight(cell), self._weight_hh(cell), *self._biases(cell))
 
     def _biases(self, cell: str) -> tuple[Tensor | None, Tensor | None]:
-        """Return what is added to U x of the four gates, and modReLU's b."""
+        """Return the bias added to U x of the four gates, and modReLU's b."""
         if not self.bias:
             return None, None
         if self.cell != "modrelu":
@@ -182,5 +182,5 @@ class LSTM(GatedLayer):
         return "torch.nn.LSTM has no trained initial state" if self.train_initial_state else None
 
     def extra_repr(self) -> str:
-        """Show the sizes and what differs from the defaults."""
+        """Return the sizes and all options that differ from their defaults, for the printed module."""
         return self._shown({"constrained": (), "cell": "tanh"})

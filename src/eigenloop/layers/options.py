@@ -1,4 +1,4 @@
-"""Checks of what a layer is built with; each error says what was given, what is wanted and how to get there."""
+"""Checks of a layer's options; each error says what was given, what is wanted and how to fix it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Recurrent = str | Callable[[int], Matrix]
 
 
 def hidden_sizes(hidden_size: int | Sequence[int], num_layers: int) -> tuple[int, ...]:
-    """Return one hidden size a layer.
+    """Return the hidden size of each layer; raises ValueError or TypeError if the arguments are invalid.
 
     >>> hidden_sizes(8, 2), hidden_sizes((4, 8, 4), 1)
     ((8, 8), (4, 8, 4))
@@ -40,7 +40,7 @@ def hidden_sizes(hidden_size: int | Sequence[int], num_layers: int) -> tuple[int
 
 
 def whole_number(name: str, value: int) -> None:
-    """Refuse anything but an int of at least 1."""
+    """Raise TypeError or ValueError unless `value` is an int of at least 1."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"{name} is an int, got {type(value).__name__}")
     if value < 1:
@@ -48,21 +48,21 @@ def whole_number(name: str, value: int) -> None:
 
 
 def one_of(name: str, value: str, known: Iterable[str]) -> None:
-    """Refuse a name that is not known, and list those that are."""
+    """Raise ValueError, with a list of the valid names, unless `value` is one of them."""
     known = list(known)
     if value not in known:
         raise ValueError(f"{name}={value!r} is not known: choose one of {', '.join(known)}")
 
 
 def registered(setting: str, name: str, things: registry.Loaded[T]) -> T:
-    """Return what is registered by a name, or refuse the name."""
+    """Return what is registered under a name; raises ConfigError if nothing is."""
     if name not in things:
         raise things.kind.unknown(name, setting)
     return things[name]
 
 
 def check_dropout(dropout: float, num_layers: int) -> float:
-    """Refuse what is not a probability; warn where there is no second layer to act on."""
+    """Return `dropout`; raises ValueError unless it is a probability, and warns if there is only one layer."""
     if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
         raise ValueError(f"dropout is a probability between 0 and 1, got {dropout!r}")
     if dropout > 0 and num_layers == 1:
@@ -75,7 +75,7 @@ def check_dropout(dropout: float, num_layers: int) -> float:
 
 
 def real_dtype(dtype: torch.dtype | None) -> torch.dtype:
-    """Return the dtype of a layer's real weights: the default one if None."""
+    """Return `dtype`, or torch's default if None; raises TypeError unless it is a real floating-point type."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
     if not dtype.is_floating_point:
         raise TypeError(
@@ -91,7 +91,7 @@ def make_matrix(
     device: torch.device | str | None,
     dtype: torch.dtype,
 ) -> Matrix:
-    """Make the matrix that `recurrent` describes, on a device and in a real dtype (or its complex counterpart)."""
+    """Return the matrix that `recurrent` describes, on a device and in a real dtype (or its complex counterpart)."""
     if isinstance(recurrent, str):
         factory = registered("recurrent", recurrent, matrices.NAMES)
         matrix = made_by(partial(factory, generator=generator), f"recurrent={recurrent!r}", n)
@@ -101,6 +101,6 @@ def make_matrix(
 
 
 def check_slope(negative_slope: float) -> None:
-    """Refuse slopes from which the sign of the argument could not be read off the value."""
+    """Raise ValueError unless the slope is positive: the backward pass takes the sign of z from that of f(z)."""
     if not negative_slope > 0:
         raise ValueError(f"negative_slope, leaky_relu's slope below zero, must be positive, got {negative_slope}")

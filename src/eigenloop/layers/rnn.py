@@ -18,29 +18,29 @@ from eigenloop.quantization.state_quantizer import made_state_quantizer
 
 
 class RNN(RecurrentLayer):
-    """h_t = f(W h_{t-1} + U x_t) with W trained inside a set; a drop-in for torch.nn.RNN.
+    """h_t = f(W h_{t-1} + U x_t) with W trained inside a set; a drop-in replacement for torch.nn.RNN.
 
     Args:
         input_size: features of x.
-        hidden_size: n, or a tuple with one entry a layer.
-        num_layers: layers; the tuple's length if `hidden_size` is one.
-        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"``, ``"identity"``, or your own.
+        hidden_size: n, or a tuple with one entry per layer.
+        num_layers: number of layers; leave it out if `hidden_size` is a tuple.
+        nonlinearity: ``"modrelu"``, ``"relu"``, ``"leaky_relu"``, ``"tanh"``, ``"identity"``, or a registered one.
         bias: with modrelu one ``bias_l0``, modReLU's threshold; otherwise torch's ``bias_ih_l0`` and ``bias_hh_l0``.
         batch_first: inputs and outputs are (B, T, features).
         dropout: probability of dropping an output of every layer but the last, in training.
-        bidirectional: a second recurrence runs from the last step to the first.
+        bidirectional: add a second recurrence that runs from the last step to the first.
         recurrent: name of a matrix (a key of `eigenloop.matrices.NAMES`) or a callable ``n -> matrix``; each layer and
             direction gets its own.
-        input_bias: add a ``bias_ih_l0`` to U x where `bias` does not bring one.
-        input_weight: ``"trained"``, or ``"identity"`` for U = I (ENRNN on Penn Treebank; as many inputs as units).
+        input_bias: add a ``bias_ih_l0`` to U x even where `bias` does not.
+        input_weight: ``"trained"``, or ``"identity"`` for U = I (ENRNN on Penn Treebank), with input_size = n.
         negative_slope: slope of leaky_relu below zero.
-        train_initial_state: learn h0 (``h0_l0``), used wherever no state is given.
-        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM), not others at every step.
-        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with a step of its own; a
+        train_initial_state: train h0 (``h0_l0``), used when no initial state is given.
+        locked_dropout: drop the same features at all steps of a sequence (AWD-LSTM) instead of new ones at every step.
+        bits: quantize every U and every recurrent matrix to this many bits, 2 to 16, each with its own step; pass a
             `quantization.Quantizer` for further options.
         around_identity: the quantized recurrent matrix is I + q(W - I).
-        state_bits: round input and state to this many bits at every step, 6 to 16; a `quantization.StateQuantizer` for
-            further options.
+        state_bits: round input and state to this many bits at every step, 6 to 16; pass a
+            `quantization.StateQuantizer` for further options.
         generator: for reproducible draws of U, and of W where `recurrent` is a name.
 
     >>> rnn = RNN(10, 16, recurrent="cayley")
@@ -138,7 +138,7 @@ class RNN(RecurrentLayer):
 
     @property
     def recurrence(self) -> str:
-        """The simple recurrence; a complex state is computed differently."""
+        """The name of the simple recurrence, one for real and one for complex states."""
         return "simple recurrence" + ", complex state" * self.state_dtype.is_complex
 
     @property
@@ -197,7 +197,7 @@ class RNN(RecurrentLayer):
         return None if self.bias or not self.input_bias else "torch.nn.RNN has both biases or none"
 
     def extra_repr(self) -> str:
-        """Show the sizes and what differs from the defaults."""
+        """Return the sizes and all options that differ from their defaults, for the printed module."""
         return self._shown(
             {"nonlinearity": "modrelu", "input_bias": False, "input_weight": "trained", "negative_slope": 0.01}
         )

@@ -1,4 +1,4 @@
-"""Layers whose input, state and gates are rounded at every step: their ranges, and the steps that follow from them."""
+"""Layers whose input, state and gates are rounded at every step: their ranges and quantization steps."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from eigenloop.recurrence.rounding import rounded, unit_step
 
 
 class RoundedState(QuantizableLayer):
-    """A layer that may round its state; what is rounded with a fixed range, gates and tanh, needs nothing kept.
+    """A layer that can round its state.
 
-    The ranges are ``input_range``, of the first layer's input, and one for each cell where its state has no bound:
-    ``state_range_l0``, or ``cell_range_l0`` of an LSTM. They are there only where states are rounded: parameters if
-    they are learned, buffers if not.
+    The ranges are ``input_range``, for the first layer's input, and one for each cell with an unbounded state:
+    ``state_range_l0``, or ``cell_range_l0`` for the cell of an LSTM. They exist only if states are rounded, as
+    parameters if they are learned and as buffers if not. Gates and tanh have a fixed range, which is not stored.
     """
 
-    #: Of what an LSTM carries besides its state, which is then in [-1, 1].
+    #: Prefix of the ranges' names; ``"cell_range"`` in an LSTM, whose state lies in [-1, 1] but whose cell does not.
     _RANGE = "state_range"
 
     @abstractmethod
     def _cells(self) -> tuple[tuple[int, bool, str], ...]:
-        """Return layer, direction and the ending of its names for each cell."""
+        """Return the layer, whether it runs in reverse, and the suffix of the parameter names of each cell."""
 
     @abstractmethod
     def _sizes(self, layer: int) -> tuple[int, int]:
@@ -40,13 +40,16 @@ class RoundedState(QuantizableLayer):
     @property
     @abstractmethod
     def _bounded(self) -> bool:
-        """Whether what a cell carries lies in [-1, 1]."""
+        """Whether the carried state (in an LSTM the cell c) lies in [-1, 1]."""
 
     def round_state_(self, quantizer: StateQuantizer | None) -> None:
-        """Round input, state and gates in this way from now on, with the ranges that it starts with; None: not at all.
+        """Round input, state and gates with `quantizer` from now on, starting with its initial ranges.
 
         Args:
-            quantizer: widths and ranges.
+            quantizer: bit widths and ranges; None for no rounding.
+
+        Raises:
+            ValueError: the state is complex.
         """
         if quantizer is not None and self.state_dtype.is_complex:
             raise ValueError("state_bits= rounds real states, and this one is complex: leave state_bits out")
@@ -66,7 +69,11 @@ class RoundedState(QuantizableLayer):
                 self.register_buffer(name, value)
 
     def state_step(self, layer: int = 0, reverse: bool = False) -> Tensor:
-        """Return the step of a rounded state: all of its numbers are whole multiples; of the cell for an LSTM."""
+        """Return the quantization step of the state (in an LSTM of the cell c), of which all its values are multiples.
+
+        Raises:
+            ValueError: the layer does not round its state, or has no such cell.
+        """
         for number, direction, cell in self._cells():
             step = self._carried_step(cell, number)
             if (number, direction) == (layer, reverse) and step is not None:
@@ -74,11 +81,11 @@ class RoundedState(QuantizableLayer):
         raise ValueError("this layer does not round its state, or has no such cell")
 
     def _rounds(self) -> StateQuantizer | None:
-        """Return how states are rounded now: not at all while ranges are chosen."""
+        """Return the quantizer in use; None, too, during calibration, which runs without rounding."""
         return self.state_quantizer if self.observed is None else None
 
     def _carried_step(self, cell: str, layer: int) -> Tensor | None:
-        """Return the step of what a cell carries, () or None where it is not rounded."""
+        """Return the step of the state (in an LSTM of the cell c), a scalar tensor; None if it is not rounded."""
         quantizer = self._rounds()
         if quantizer is None:
             return None
@@ -90,19 +97,19 @@ class RoundedState(QuantizableLayer):
         return torch.full((), unit_step(quantizer.bits), dtype=self.state_dtype, device=self.device)
 
     def _rounding(self, step: Tensor | None, input_step: Tensor | None) -> Rounding | None:
-        """Return how the recurrence rounds, given the steps of what a cell carries and of its input."""
+        """Return the `Rounding` for the recurrence, given the steps of the state and of the input."""
         quantizer = self._rounds()
         return None if quantizer is None or step is None else Rounding(quantizer.bits, step, input_step)
 
     def _input_step(self, layer: int) -> Tensor | None:
-        """Return the step of the first layer's input; those of others are states, and on their grid already."""
+        """Return the step of the first layer's input; None for other layers, whose inputs are rounded states."""
         quantizer = self._rounds()
         if quantizer is None or layer > 0:
             return None
         return quantizer.step(self.input_range, self._sizes(0)[0])  # type: ignore[arg-type]
 
     def _rounded_start(self, carried: tuple[Tensor, ...], cell: str, layer: int) -> tuple[Tensor, ...]:
-        """Round what a cell begins with."""
+        """Round the initial state of a cell."""
         quantizer, step = self._rounds(), self._carried_step(cell, layer)
         if quantizer is None or step is None:
             return carried
@@ -110,6 +117,6 @@ class RoundedState(QuantizableLayer):
         return tuple(rounded(h, s, quantizer.bits) for h, s in zip(carried, (*unit, step), strict=True))
 
     def _observe(self, name: str, values: Tensor) -> None:
-        """Note what a range is to hold."""
+        """Record values from which a range is chosen."""
         if self.observed is not None and (name == "input_range" or not self._bounded):
             self.observed.setdefault(name, []).append(values)

@@ -1,4 +1,4 @@
-"""The shapes a recurrent layer accepts, brought to one: padded (T, B, input_size) and lengths; and back again."""
+"""Converts every input format of a recurrent layer to padded (T, B, input_size) with lengths, and outputs back."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ Lengths = Tensor | Sequence[int]
 
 
 class Batch(NamedTuple):
-    """An input as the recurrence wants it, and how to give the output the shape of the input.
+    """An input in the form that the recurrence takes, and a function that gives the output the form of the input.
 
     Attributes:
         x: (T, B, input_size), zero in the padding.
-        lengths: (B,) int64 on the device of x, or None where all steps are valid.
-        batched: False for a single sequence given without a batch dimension.
-        restore: turns an output (T, B, n) into the form in which the input came.
+        lengths: (B,) int64 on the device of x, or None if all steps are valid.
+        batched: False for a single sequence without a batch dimension.
+        restore: converts an output (T, B, n) to the form of the input.
     """
 
     x: Tensor
@@ -31,7 +31,7 @@ class Batch(NamedTuple):
 
 
 def arrange(x: Tensor | PackedSequence, lengths: Lengths | None, batch_first: bool, name: str) -> Batch:
-    """Bring a packed, padded or single sequence to the form (T, B, input_size)."""
+    """Convert a packed, padded or single sequence to the form (T, B, input_size)."""
     if isinstance(x, PackedSequence):
         if lengths is not None:
             raise ValueError("a PackedSequence brings its own lengths: leave out lengths=")
@@ -51,7 +51,7 @@ def arrange(x: Tensor | PackedSequence, lengths: Lengths | None, batch_first: bo
         x = x.transpose(0, 1)
     checked = None if lengths is None else _check_lengths(lengths, x)
     if checked is not None:
-        # Zeros in the padding: whatever stands there, NaN included, would reach the gradient of U.
+        # Zeros in the padding: other values there, even NaN, would reach the gradient of U.
         x = torch.where(valid_steps(checked, len(x)), x, 0)
     return Batch(x, checked, True, _batch_first if batch_first else _as_it_is)
 
@@ -95,7 +95,7 @@ def _unpack(packed: PackedSequence) -> Batch:
             out = out.index_select(1, packed.sorted_indices)
             in_order = lengths[packed.sorted_indices.cpu()]
         data = pack_padded_sequence(out, in_order).data
-        # The order of the given sequence, so that its data and ours can be paired row by row.
+        # In the order of the given sequence, so that rows of input and output data correspond.
         return PackedSequence(data, packed.batch_sizes, packed.sorted_indices, packed.unsorted_indices)
 
     return Batch(x, lengths.to(x.device), True, restore)

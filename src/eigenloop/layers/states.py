@@ -1,4 +1,4 @@
-"""Initial and final states in torch's layout: (layers * directions, B, n), or one tensor a layer if sizes differ."""
+"""Initial and final states in torch's layout: (layers * directions, B, n), or one tensor per layer if sizes differ."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ State = Tensor | Sequence[Tensor]
 def split_state(
     hx: State, sizes: Sequence[int], directions: int, uniform: bool, batch: int, batched: bool
 ) -> Sequence[Tensor]:
-    """Check a given state and cut it into one (B, n) tensor for each layer and direction.
+    """Check a given state and split it into one (B, n) tensor for each layer and direction.
 
     Args:
-        hx: (L * D, B, n), or without B for a single sequence; with `uniform` False one (D, B, n_l) tensor a layer.
+        hx: (L * D, B, n), or without B for a single sequence; with `uniform` False one (D, B, n_l) tensor per layer.
         sizes: hidden size of each layer.
         directions: 1 or 2.
         uniform: whether all layers share one size and the state is one tensor.
@@ -46,7 +46,7 @@ def _cut(h: Tensor, parts: int, batch: int, n: int, batched: bool) -> Sequence[T
 
 
 def join_state(parts: Sequence[Tensor], directions: int, uniform: bool, batched: bool) -> Tensor | tuple[Tensor, ...]:
-    """Put final states (B, n), one for each layer and direction, into the layout of `split_state`."""
+    """Join final states (B, n), one for each layer and direction, into the layout of `hx` in `split_state`."""
     if not batched:
         parts = [h.squeeze(0) for h in parts]
     if uniform:

@@ -1,4 +1,4 @@
-"""el.Stream: a network one step at a time, at the cost of little more than its arithmetic."""
+"""el.Stream: runs a network one time step at a time, with little overhead besides the arithmetic."""
 
 from __future__ import annotations
 
@@ -15,17 +15,20 @@ from eigenloop.recurrence import kernel
 
 
 class Stream:
-    """Feeds a network single inputs and carries its state; for inference.
+    """Runs a network on one input at a time and keeps its hidden state; for inference.
 
-    The weights are those that the network has now: W is built once, the first step is recorded, and every other step
-    makes the same call into the kernel on the same memory. Later changes of the network are not seen. Where the
-    kernel does not run (another device or precision) the steps take the layer's own path. A copy of a stream, or one
-    that comes out of a file, goes on by itself from the state that it was made in.
+    A stream uses a copy of the network's weights: W is built once, the first step is recorded, and every further step
+    repeats the same kernel call on the same memory. Later changes to the network have no effect on it. Where the
+    kernel is not available (other devices or precisions) each step runs the layer as usual. A copied or unpickled
+    stream is independent, and continues from the state at the time of copying.
 
     Args:
-        network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, any number of layers, or an
-            `el.Model` of one, which reads out every step; run as in evaluation, without dropout.
-        batch_size: how many sequences are fed side by side.
+        network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, with any number of layers, or an
+            `el.Model` of one, which then returns an output at every step. It runs in evaluation mode, without dropout.
+        batch_size: number of parallel sequences.
+
+    Raises:
+        ValueError: the layer is bidirectional, or `batch_size` is below 1.
 
     >>> import torch, eigenloop as el
     >>> rnn = el.RNN(3, 8).eval()
@@ -38,7 +41,7 @@ class Stream:
 
     def __init__(self, network: nn.Module, batch_size: int = 1) -> None:
         given = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
-        reads = given is network or isinstance(network, QuantizableReadout)  # a Model, which is made of layers
+        reads = given is network or isinstance(network, QuantizableReadout)  # a Model
         if not isinstance(given, RecurrentLayer) or not reads:
             raise TypeError(f"Stream takes an el.RNN, el.GRU, el.LSTM or el.Model, got {type(network).__name__}")
         if given.bidirectional:
@@ -67,16 +70,16 @@ class Stream:
         if len(self._calls) != layer.num_layers:
             self._calls = []
         elif layer.state_quantizer is not None and not self._calls[0].takes(self._x):
-            self._calls = []  # without a U the input is rounded outside of the kernel, which then reads a copy
+            self._calls = []  # without U the input is rounded before the kernel, which would read an outdated copy
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The recorded calls hold addresses of this stream's memory: a copy records its own.
+        # The recorded calls hold addresses of this stream's memory, so a copy must record its own.
         network = self._layer if self._model is None else self._model
         return _restored, (network, self._shape[0], self.state)
 
     @torch.no_grad()
     def _run(self) -> tuple[Tensor, list[Carried]]:
-        """Make one step the long way; its tensors are what the recorded calls read and write."""
+        """Run one step through the layer; recorded calls read and write the tensors of this step."""
         out, finals = self._x, []
         held = self._layer._held_weights()
         weights = self._layer._built_weights() if held is None else held.weights
@@ -87,10 +90,13 @@ class Stream:
 
     @torch.no_grad()
     def __call__(self, x: Tensor) -> Tensor:
-        """Feed one input to each sequence and return the last layer's new state, or what a Model reads of it.
+        """Run one time step; return the new state of the last layer (batch_size, n), or the outputs of a Model.
 
         Args:
             x: (batch_size, input_size), or the tokens of a Model with an embedding, (batch_size,).
+
+        Raises:
+            RuntimeError: x has another shape.
         """
         if x.shape != self._shape:
             raise RuntimeError(f"a step of this stream takes an input of shape {self._shape}, got {tuple(x.shape)}")
@@ -108,12 +114,12 @@ class Stream:
 
     @property
     def state(self) -> Any:
-        """The carried state, a copy in the form of the layer's `h_n`, or of an LSTM's pair."""
+        """A copy of the hidden state, in the form of the layer's `h_n`, or (h_n, c_n) for an LSTM."""
         return self._layer._final([tuple(part.clone() for part in state) for state in self._states], True)
 
     @torch.no_grad()
     def reset(self, hx: Any = None) -> None:
-        """Start again, from the layer's initial state or from `hx`, in the form of the layer's."""
+        """Restart from the layer's initial state, or from `hx` in the form that the layer takes."""
         initial = self._layer._initial(hx, self._shape[0], True, self._x.dtype)
         for state, given in zip(self._states, initial, strict=True):
             for kept, value in zip(state, given, strict=True):
@@ -121,7 +127,7 @@ class Stream:
 
 
 def _restored(network: nn.Module, batch_size: int, state: Any) -> Stream:
-    """Make a stream that goes on from a state."""
+    """Return a new stream that continues from a state."""
     stream = Stream(network, batch_size)
     stream.reset(state)
     return stream

@@ -1,4 +1,4 @@
-"""Exchanging weights with torch's layers: their state_dict is loaded as it is, and made for the layers that match."""
+"""Exchanging weights with torch's layers: loads their state_dict, and returns one for layers that match."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ class TorchDict(Cells):
 
     @abstractmethod
     def _assign_weight_hh(self, matrices: nn.Module, weight: Tensor) -> None:
-        """Set a cell's matrices so that they build torch's ``weight_hh``."""
+        """Set a cell's recurrent matrices to torch's ``weight_hh``."""
 
     @abstractmethod
     def _difference_from_torch(self) -> str | None:
-        """Say what torch's layer of the same name lacks, or None if it computes the same."""
+        """Return what torch's layer of the same name lacks, as text, or None if it computes the same."""
 
     def torch_state_dict(self) -> dict[str, Tensor]:
         """Return the state_dict of the torch.nn layer that computes the same.
 
-        Of a quantized layer these are q(U) and q(W), which the torch.nn layer holds in floating point; one that is
-        quantized in evaluation only gives them in evaluation.
+        For a quantized layer it holds q(U) and q(W) in floating point; for a layer quantized in evaluation only (PTQ),
+        only in evaluation mode.
 
         >>> import torch, eigenloop as el
         >>> ours = el.RNN(3, 5, nonlinearity="tanh")
@@ -43,7 +43,7 @@ class TorchDict(Cells):
         with torch.no_grad():
             for _, _, cell in self._cells():
                 U = self._input_weight(cell)
-                assert U is not None  # torch's layers have one, so another was refused above
+                assert U is not None  # layers without U were rejected above, as torch has none
                 result[f"weight_ih{cell}"] = U.detach().clone()
                 result[f"weight_hh{cell}"] = self._weight_hh(cell).detach().clone()
                 for name in ("bias_ih", "bias_hh") * bool(self.bias):
@@ -60,7 +60,7 @@ class TorchDict(Cells):
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load torch's own dict too: ``weight_hh_l0`` goes through `assign_` and becomes ``recurrent_l0.*``."""
+        """Also load torch's state_dict: ``weight_hh_l0`` is passed to `assign_`, which sets ``recurrent_l0.*``."""
         for _, _, cell in self._cells():
             theirs, ours = f"{prefix}weight_hh{cell}", f"{prefix}recurrent{cell}."
             if theirs not in state_dict or any(key.startswith(ours) for key in state_dict):
@@ -82,7 +82,7 @@ class TorchDict(Cells):
 
 
 def _taken_to(matrices: nn.Module, weight: Tensor) -> nn.Module:
-    """Bring matrices to the device and dtype of a weight that they are to build; from the meta device too."""
+    """Move matrices, also from the meta device, to the device and dtype of a weight that will be assigned to them."""
     if not weight.is_meta and any(parameter.is_meta for parameter in matrices.parameters()):
         if any(True for _ in matrices.buffers()):
             raise ValueError(

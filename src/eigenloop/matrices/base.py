@@ -1,4 +1,4 @@
-"""What every recurrent matrix is: free parameters, a map from them to W, and a way back."""
+"""The base class of all recurrent matrices: free parameters, a map from them to W, and its inverse."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from eigenloop.matrices.snapshot import Snapshot
 M = TypeVar("M", bound="Matrix")
 
 _AS_IT_IS = nullcontext()
-#: The distance from its set that `assign_` takes for rounding; trained float32 weights have up to 1e-5.
+#: `assign_` accepts a W this far from the set as rounding error; trained float32 weights are up to 1e-5 away.
 TOLERANCE = 1e-4
 
 
 class Matrix(nn.Module, ABC):
     """An n x n matrix W kept inside a set by the way it is computed from its parameters.
 
-    A subclass names its main parameter in `_anchor` and writes `exact`, the map; `_take_`, its inverse; and `defect`,
-    the distance from the set. It adds `penalty`, `slow_parameters`, `weight_decays` and `advance_` where its
-    paper has them. Whatever it carries besides parameters is a buffer, so that a state_dict restores it exactly.
+    A subclass names its main parameter in `_anchor` and implements `exact`, the map; `_take_`, its inverse; and
+    `defect`, the distance from the set. It overrides `penalty`, `slow_parameters`, `weight_decays` and `advance_` where
+    its paper needs them. All state besides parameters is in buffers, so that a state_dict restores it exactly.
 
     Note [One build, in double precision]
-        Products of thousands of W's amplify any error in W, and in float32 the maps drift with the norm of
-        their argument (1e-3 and more). They cost O(n^3) once per forward pass, against O(T B n^2) for the
-        recurrence, so they are computed in float64 and cast down: the defect is then that of rounding alone.
+        Products of thousands of W's amplify any error in W, and in float32 the error of the maps grows with the norm
+        of their argument (to 1e-3 and more). A map costs O(n^3) once per forward pass, against O(T B n^2) for the
+        recurrence, so it is computed in float64 and cast down: the defect is then rounding error only.
     """
 
-    #: The parameter whose dtype and device are W's.
+    #: The name of the parameter that determines the dtype and device of W.
     _anchor: str
 
     _held: tuple[Snapshot, Tensor] | None = None
@@ -49,7 +49,7 @@ class Matrix(nn.Module, ABC):
             raise ValueError(f"the size n of a matrix must be at least 1, got {n}")
         self.n = n
 
-    # ---------------------------------------------------------------- what a subclass writes
+    # ---------------------------------------------------------------- implemented by subclasses
 
     @abstractmethod
     def exact(self) -> Tensor:
@@ -57,17 +57,17 @@ class Matrix(nn.Module, ABC):
 
     @abstractmethod
     def _take_(self, W: Tensor, tolerance: float) -> None:
-        """Set the parameters so that W is built, or refuse it if it is further than `tolerance` from the set.
+        """Set the parameters so that the map gives W; raises NotInSetError if W is more than `tolerance` off the set.
 
-        W is finite, n x n and in double precision; `tolerance` is what its former dtype makes rounding.
+        W is finite, n x n and in double precision; `tolerance` allows for the rounding error of its original dtype.
         """
 
     @abstractmethod
     def defect(self) -> float:
-        """Distance of the built W from the set, measured in float64; zero up to rounding, always."""
+        """Return the distance of the built W from the set, computed in float64; always zero up to rounding."""
 
     def penalty(self) -> Tensor:
-        """Return the scalar that the matrix's paper adds to the loss; zero for most."""
+        """Return the penalty, a scalar, that the matrix's paper adds to the loss; zero for most."""
         return torch.zeros((), dtype=dtypes.real(self.dtype), device=self.device)
 
     def slow_parameters(self) -> list[nn.Parameter]:
@@ -75,27 +75,27 @@ class Matrix(nn.Module, ABC):
         return []
 
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
-        """Return the parameters that have a weight decay of their own, zero included, each with its rate."""
+        """Return the parameters with their own weight decay (possibly zero), each with that decay."""
         return []
 
     def projected_parameters(self) -> list[nn.Parameter]:
-        """Return the parameters that must stay on the set themselves, which only some optimizers take care of."""
+        """Return the parameters that only certain optimizers, such as `ProjUNN`, keep on the set."""
         return []
 
     def advance_(self) -> None:
-        """Bring carried state up to date with the parameters; called before a training forward builds W."""
+        """Update buffers that depend on the parameters; called before W is built in a training forward pass."""
 
-    # ---------------------------------------------------------------- what every matrix does alike
+    # ---------------------------------------------------------------- common to all matrices
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype in which W is delivered."""
+        """The dtype of W."""
         dtype: torch.dtype = getattr(self, self._anchor).dtype
         return dtype
 
     @property
     def device(self) -> torch.device:
-        """The device on which W is delivered."""
+        """The device of W."""
         device: torch.device = getattr(self, self._anchor).device
         return device
 
@@ -117,42 +117,42 @@ class Matrix(nn.Module, ABC):
         return W
 
     def _map(self) -> Tensor:
-        """Compute W in its own dtype; overridden where the detour through double precision changes nothing."""
+        """Compute W in its own dtype; overridden where computing in double precision would change nothing."""
         return self.exact().to(self.dtype)
 
     def _check_finite(self, tensors: list[Tensor]) -> None:
-        """Refuse NaN and inf; depends on the data, so not for a traced graph or a tensor without data."""
+        """Raise NotFiniteError for NaN or inf; not while tracing or on the meta device, where there are no values."""
         if torch.compiler.is_compiling() or self.device.type == "meta":
             return
         if not all(torch.isfinite(tensor.detach()).all() for tensor in tensors):
             raise NotFiniteError(type(self).__name__)
 
     def _held_or_built(self) -> Tensor:
-        """Return the held W unless it is out of date: a tensor changed, or the caller needs a graph it lacks."""
+        """Return the held W, or build it again if a parameter changed or the held W lacks a graph that is needed."""
         if self._held is not None:
             snapshot, W = self._held
             needs_graph = torch.is_grad_enabled() and snapshot.requires_grad()
             usable = torch.is_inference_mode_enabled() or not W.is_inference()
             if snapshot.unchanged() and usable and (W.requires_grad or not needs_graph):
                 return W
-        W = self._build().contiguous()  # some maps deliver it by columns, and every step would copy it
+        W = self._build().contiguous()  # some maps return it column-major, and every time step would copy it
         self._held = (Snapshot(self), W)
         if W.requires_grad:
             W.register_hook(_releasing(self))
         return W
 
     def _hold_(self, holding: bool) -> None:
-        """Begin or end keeping the built W; `eigenloop.cached` is the way to call this."""
+        """Begin or end holding the built W; to be called by `eigenloop.cached`."""
         self._holding = holding
         self._held = None
 
     @torch.no_grad()
     def assign_(self: M, W: Tensor) -> M:
-        """Set the parameters so that the matrix builds `W`; refuse, and change nothing, if it cannot.
+        """Set the parameters so that the map gives `W`, and return self; after an error nothing has changed.
 
         Raises:
-            TypeError: `W` is not a tensor, or complex where the matrix is real.
-            ValueError: `W` has another shape, holds NaN or inf, or lies outside the set; the sentence says how far.
+            TypeError: `W` is not a tensor, or is complex although the matrix is real.
+            ValueError: `W` has the wrong shape, contains NaN or inf, or lies outside the set; the message says how far.
         """
         name = type(self).__name__
         if not isinstance(W, Tensor):
@@ -168,24 +168,24 @@ class Matrix(nn.Module, ABC):
         return self
 
     def _apply(self: M, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> M:
-        """Convert parameters and buffers, complex ones to complex and real ones to real."""
+        """Convert parameters and buffers; complex ones stay complex and real ones real."""
         super()._apply(dtypes.keeping_kind(fn), recurse)
         return self
 
     def __getstate__(self) -> dict[str, Any]:
-        # A held W is part of an autograd graph, which neither deepcopy nor pickle accepts.
+        # A held W may belong to an autograd graph, which neither deepcopy nor pickle accepts.
         state = self.__dict__.copy()
         state.pop("_held", None)
         state.pop("_holding", None)
         return state
 
     def extra_repr(self) -> str:
-        """Show the size."""
+        """Return the size, for the printed module."""
         return str(self.n)
 
 
 def made_by(factory: Any, name: str, n: int) -> Matrix:
-    """Call a factory ``n -> matrix`` and check what it makes."""
+    """Return `factory(n)`; raises TypeError or ValueError if that is not a matrix of size n."""
     if isinstance(factory, nn.Module) or not callable(factory):
         raise TypeError(
             f"{name} is called with n to make a matrix, such as ScaledCayley or partial(ScaledCayley, negative=3); "
@@ -200,7 +200,7 @@ def made_by(factory: Any, name: str, n: int) -> Matrix:
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:
-    """Switch autocast off, where it is on."""
+    """Return a context that switches autocast off, if it is on."""
     on = device.type != "meta" and torch.is_autocast_enabled(device.type)
     return torch.autocast(device.type, enabled=False) if on else _AS_IT_IS
 
@@ -210,7 +210,7 @@ def _is_integer(dtype: torch.dtype) -> bool:
 
 
 def _releasing(matrix: Matrix) -> Callable[[Tensor], None]:
-    """Make a hook that lets go of a held W once a backward pass has used up its graph."""
+    """Return a hook that discards a held W once a backward pass has freed its graph."""
     reference = weakref.ref(matrix)
 
     def release(grad: Tensor) -> None:

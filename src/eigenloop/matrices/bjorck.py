@@ -12,9 +12,9 @@ from torch.autograd.function import once_differentiable
 from eigenloop import initializers
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 
-#: With a tolerance: 1.5 to this power lifts a singular value of 1e-35 of the largest to 1.
+#: Limit of iterations with a tolerance: 1.5 to this power brings a relative singular value of 1e-35 to 1.
 _MOST_ITERATIONS = 200
-#: A squared singular value below this is none: its inverse, squared and multiplied on, would overflow.
+#: A squared singular value below this counts as zero: later products with its inverse would overflow.
 _LEAST_SQUARE = 1e-100
 
 
@@ -32,18 +32,18 @@ class Bjorck(OrthogonalMatrix):
             dL/dM = G R + 2 M V [ E . sym(V^T M^T G V) ] V^T,   R = V diag(r(l)) V^T,
             E_ij = (r(l_i) - r(l_j)) / (l_i - l_j),
 
-        where E follows from the composition without a division, so equal eigenvalues do no harm. Backpropagating
-        through K iterations would keep K matrices and cost 6 K products.
+        where E is computed along with r without a division, so that equal eigenvalues are no problem. Backpropagating
+        through K iterations would store K matrices and cost 6 K products.
 
-    From an orthogonal start the map stays exact while M drifts. Singular values below 1/440 of the largest are
-    not repaired by 15 iterations: give a `tolerance` where M may go far.
+    If M starts orthogonal, W stays orthogonal while training changes M moderately. 15 iterations do not orthogonalise
+    singular values below 1/440 of the largest: set a `tolerance` if M may become that ill-conditioned.
 
     Args:
         n: size.
         iterations: K.
         order: p.
-        tolerance: iterate until every singular value s has |1 - s^2| below it instead, however long that takes;
-            singular values of M below 1e-6 of the largest are beyond double precision and met less well.
+        tolerance: instead of K iterations, iterate until every singular value s has |1 - s^2| below it; less accurate
+            for singular values of M below 1e-6 of the largest, which double precision cannot resolve.
         init: ``"haar"``, ``"identity"``, ``"cayley"``, ``"henaff"``, or an orthogonal matrix.
         generator: for reproducible draws.
 
@@ -81,7 +81,7 @@ class Bjorck(OrthogonalMatrix):
         """Orthogonalise M; see Note [Iterating on eigenvalues]."""
         M = self.weight.double()
         if not torch.compiler.is_compiling() and not torch.isfinite(M).all():
-            return torch.full_like(M, math.nan)  # what the decomposition would refuse; the caller names it
+            return torch.full_like(M, math.nan)  # the decomposition would fail; the caller raises a clear error
         return _BjorckMap.apply(M, self.iterations, self._coefficients, self.tolerance)
 
     def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
@@ -92,7 +92,7 @@ class Bjorck(OrthogonalMatrix):
         return [self.weight]
 
     def extra_repr(self) -> str:
-        """Show the size and what differs from the defaults."""
+        """Return the size and all options that differ from their defaults, for the printed module."""
         shown = [str(self.n)]
         shown += [f"iterations={self.iterations}"] * (self.iterations != 15)
         shown += [f"order={self.order}"] * (self.order != 1)
@@ -124,11 +124,11 @@ class _BjorckMap(torch.autograd.Function):
 def _compose(
     values: Tensor, iterations: int, coefficients: tuple[float, ...], tolerance: float | None
 ) -> tuple[Tensor, Tensor]:
-    """Iterate r <- r g(1 - l r^2) from 1 / sigma_max on the eigenvalues l, and with it the quotients E of the note.
+    """Iterate r <- r g(1 - l r^2) from 1 / sigma_max on the eigenvalues l; return r and the quotients E of the note.
 
     y = l r^2 is the squared singular value of A_k. Divided differences obey D(fg) = f_i D(g) + g_j D(f).
     """
-    # M = 0 has nothing to be scaled by: it is left as it is, and so is its gradient.
+    # M = 0 cannot be scaled: neither it nor its gradient is changed.
     vanishes = values[-1] <= _LEAST_SQUARE
     sigma_squared = torch.where(vanishes, values.new_ones(()), values[-1])
     r, y = sigma_squared.rsqrt().expand_as(values), values / sigma_squared
@@ -151,7 +151,7 @@ def _binomial(i: int) -> float:
 
 
 def _polynomial(q: Tensor, coefficients: tuple[float, ...]) -> tuple[Tensor, Tensor]:
-    """Return g(q) and (g(q_i) - g(q_j)) / (q_i - q_j), both by Horner's rule and without dividing."""
+    """Return g(q) and (g(q_i) - g(q_j)) / (q_i - q_j), both by Horner's rule and without a division."""
     value = torch.full_like(q, coefficients[-1])
     quotient = torch.zeros(len(q), len(q), dtype=q.dtype, device=q.device)
     for c in reversed(coefficients[:-1]):

@@ -11,7 +11,7 @@ from torch import nn
 
 @runtime_checkable
 class Holder(Protocol):
-    """A module that can keep what it built: every matrix, and whatever puts matrices together."""
+    """A module that can hold what it built: a matrix, or a layer that combines matrices."""
 
     _holding: bool
 
@@ -20,11 +20,11 @@ class Holder(Protocol):
 
 @contextmanager
 def cached(module: nn.Module) -> Iterator[None]:
-    """Build every recurrent matrix in `module` at most once inside the ``with``: for evaluation and streaming.
+    """Build every recurrent matrix in `module` only once inside the ``with``; for evaluation and streaming.
 
-    The W's live on the matrices, not in a global table. A W is built anew if its parameters change inside the
-    ``with``, or if it was built without a graph and is then used where gradients are wanted. As everywhere in torch,
-    writing into ``parameter.data`` in place is not noticed; assigning to it is.
+    Each W is stored on its matrix, not in a global cache. It is built again if its parameters change inside the
+    ``with``, or if it was built without a graph and gradients are needed later. As everywhere in torch, writing into
+    ``parameter.data`` in place is not noticed; assigning to it is.
 
     >>> import torch, eigenloop as el
     >>> rnn = el.RNN(3, 8).eval()

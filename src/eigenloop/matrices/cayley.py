@@ -9,7 +9,7 @@ from eigenloop import initializers
 from eigenloop.matrices import triangle
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 
-#: `assign_` keeps the present D as long as cond(I + W D) stays below this.
+#: `assign_` keeps the current D as long as cond(I + W D) is at most this.
 _CONDITION = 100.0
 
 
@@ -21,14 +21,12 @@ class ScaledCayley(OrthogonalMatrix):
     Note [One inverse, both ways]
         With Z = (I + A)^-1 the map is W = (2 Z - I) D, and the closed-form gradient of scoRNN, with
         G = dL/dW and V = (I + A)^-T G (D + W^T), dL/dA = V^T - V, is V = 2 Z^T (G D) Z^T because
-        D + W^T = 2 D Z^T. That is what autograd's rule for the inverse computes from the saved Z: one
-        factorisation in the forward pass and two products in the backward pass, and the second derivative
-        is there too.
+        D + W^T = 2 D Z^T. This is what autograd's rule for the inverse computes from the saved Z: one factorisation in
+        the forward pass and two products in the backward pass. Second derivatives work as well.
 
     Args:
         n: size.
-        negative: how many of the last entries of D are -1; n // 2 unless given. A full matrix as `init`
-            brings its own D.
+        negative: number of -1s, the last entries of D; default: n // 2. If `init` is a full matrix, D follows from it.
         init: ``"cayley"`` (rotations by U(0, pi/2), the paper's), ``"henaff"`` (by U(-pi, pi)), ``"haar"``,
             ``"identity"``, or an orthogonal matrix.
         generator: for reproducible draws.
@@ -74,7 +72,7 @@ class ScaledCayley(OrthogonalMatrix):
         if init == "cayley":
             A = initializers.cayley_skew(self.n, generator)
         else:
-            # The Cayley map rotates by 2 arctan of the entry where the exponential rotates by the entry.
+            # For an entry s the Cayley map rotates by 2 arctan(s), the exponential by s.
             A = -torch.tan(initializers.henaff_skew(self.n, generator) / 2)
         self.skew.copy_(triangle.upper_entries(A))
 
@@ -90,10 +88,10 @@ class ScaledCayley(OrthogonalMatrix):
         return (2 * torch.linalg.inv(eye + A) - eye) * self.signs.double()
 
     def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
-        """Solve for A = (I + Q D)^-1 (I - Q D), with the present D where it serves and a better one where not."""
+        """Solve for A = (I + Q D)^-1 (I - Q D), with the current D if that is well conditioned, else with a new D."""
         signs = self.signs.double()
         eye = torch.eye(self.n, dtype=torch.float64, device=Q.device)
-        # Written so that the NaN which cond returns for a zero matrix counts as bad.
+        # `not <=` because cond returns NaN for a zero matrix.
         if not torch.linalg.cond(eye + Q * signs) <= _CONDITION:
             signs = _signs_for(Q)
         rotation = Q * signs
@@ -102,20 +100,20 @@ class ScaledCayley(OrthogonalMatrix):
         self.skew.copy_(triangle.upper_entries((A - A.mT) / 2))
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return the skew entries, which scoRNN trains at about a tenth of the other rate."""
+        """Return the skew entries, which scoRNN trains at about a tenth of the other parameters' learning rate."""
         return [self.skew]
 
     def extra_repr(self) -> str:
-        """Show the size and the number of -1 in D."""
+        """Return the size and the number of -1 in D, for the printed module."""
         return f"{self.n}, negative={self.negative}"
 
 
 def _signs_for(Q: Tensor) -> Tensor:
     """Choose D so that I + Q D = (D + Q) D is well conditioned: eliminate D + Q with every pivot at least 1.
 
-    Each sign is that of the entry which elimination has left on the diagonal of Q, so no pivot falls below
-    1 in modulus and, Q being orthogonal, the pivot is also the largest entry of its column (the modified LU
-    of Ballard et al. 2014, section 4): the factors stay bounded without row exchanges.
+    Each sign is that of the current diagonal entry during the elimination, so that every pivot is at least 1 in modulus
+    and, as Q is orthogonal, also the largest entry of its column (the modified LU of Ballard et al. 2014, section 4):
+    the factors stay bounded without row exchanges.
     """
     left = Q.clone()
     signs = torch.ones(len(Q), dtype=Q.dtype, device=Q.device)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-#: Up to this size all eigenvalues are computed; beyond, an iteration finds the few largest.
+#: Up to this size all eigenvalues are computed; for larger matrices an iteration finds only the largest.
 DENSE = 128
-#: How many leading eigenvalues the iteration finds: a conjugate pair and its rivals.
+#: Number of leading eigenvalues that the iteration finds: a conjugate pair and the next ones.
 _LEADING = 4
 _KRYLOV = 60
 _NOISE = 0.1
@@ -24,10 +24,10 @@ class Dominant:
 
     Attributes:
         value: the eigenvalue, with nonnegative imaginary part.
-        derivative: d value / d T = y u^T / (y^T u), complex (n, n), for T u = value u and y^T T = value y^T; None where
+        derivative: d value / d T = y u^T / (y^T u), complex (n, n), for T u = value u and y^T T = value y^T; None if
             the eigenvalue is not simple.
-        right: real vector in the span of the leading right eigenvectors, from which a next search starts.
-        left: the same for the left ones.
+        right: real vector in the span of the leading right eigenvectors, to start the next search from.
+        left: the same for the left eigenvectors.
     """
 
     value: complex
@@ -42,16 +42,16 @@ class Dominant:
 
     @property
     def condition(self) -> float:
-        """The condition number of the eigenvalue, ||derivative||_2: 1 for a normal matrix, infinite for a multiple."""
+        """The condition number of the eigenvalue, ||derivative||_2: 1 for a normal matrix, inf if it is multiple."""
         return math.inf if self.derivative is None else float(np.linalg.norm(self.derivative))
 
 
 def dominant(T: Array, right: Array, left: Array) -> Dominant:
-    """Find the dominant eigenvalue, starting the search of a large matrix from the given vectors.
+    """Return the dominant eigenvalue of T; for a large T by an iteration that starts from the given vectors.
 
     Note [No larger eigenvalue is missed]
-        The iteration (implicitly restarted Arnoldi) finds the leading eigenvalues of T from one start and those of T^T
-        from another, each start mixed with noise so that no eigenvector is absent from it. Both have the same
+        The iteration (implicitly restarted Arnoldi) finds the leading eigenvalues of T from `right` and those of T^T
+        from `left`, with noise added to both so that every eigenvector has a component in them. T and T^T have the same
         spectrum: unless the two searches agree to ten digits, all eigenvalues are computed.
     """
     if len(T) > DENSE:
@@ -65,7 +65,7 @@ def dominant(T: Array, right: Array, left: Array) -> Dominant:
 
 
 def spectral_radius(T: Array) -> float:
-    """Return the largest modulus of all eigenvalues."""
+    """Return the largest modulus of the eigenvalues of T."""
     return float(np.abs(np.linalg.eigvals(T)).max())
 
 
@@ -80,7 +80,7 @@ def _iterated(T: Array, right: Array, left: Array) -> Dominant | None:
     radius = np.abs(values).max()
     if not abs(radius - np.abs(others).max()) <= 1e-10 * radius:
         return None
-    # The two searches need not return the same set behind the leader; pair the leader only.
+    # The two searches may return different eigenvalues after the dominant one, so only that one is paired.
     first = int(np.argmax(np.abs(values)))
     if values[first].imag < 0:
         first = int(np.argmin(np.abs(values - values[first].conjugate())))
@@ -108,10 +108,10 @@ def _assembled(
     first: int | None = None,
     same: int | None = None,
 ) -> Dominant:
-    """Put the leader's data together; `lefts` holds y with y^T T = value y^T."""
+    """Return the `Dominant` of these eigenvalues and eigenvectors; `lefts` holds y with y^T T = value y^T."""
     if first is None or same is None:
         moduli = np.abs(values)
-        # Of a conjugate pair the member above the real axis; either gives the same derivative of the modulus.
+        # Of a conjugate pair take the eigenvalue above the real axis; both give the same derivative of the modulus.
         first = same = int(np.argmax(np.where(values.imag >= 0, moduli, -1.0)))
     value = complex(values[first])
     u, y = rights[:, first], lefts[:, same]

@@ -1,10 +1,10 @@
-"""Errors of the matrices; each builds its own sentence."""
+"""Errors raised by the matrices; each composes its own message."""
 
 from __future__ import annotations
 
 
 class NotInSetError(ValueError):
-    """A matrix was given that the map cannot reach."""
+    """A given matrix is not in the set that the map can represent."""
 
     def __init__(self, name: str, holds: str, measure: str, distance: float, allowed: float, fix: str) -> None:
         super().__init__(
@@ -15,7 +15,7 @@ class NotInSetError(ValueError):
 
 
 class NotFiniteError(RuntimeError):
-    """The parameters, and so W, have become NaN or infinite."""
+    """The parameters, and with them W, contain NaN or inf."""
 
     def __init__(self, name: str) -> None:
         self.problem = f"the recurrent matrix built by {name} holds NaN or inf, or its parameters do"
@@ -25,7 +25,7 @@ class NotFiniteError(RuntimeError):
 
 
 class OffSetError(RuntimeError):
-    """An optimizer that does not know of the set has moved a matrix off it."""
+    """An unsuitable optimizer has moved a matrix out of its set."""
 
     def __init__(self, name: str, distance: float, optimizer: str) -> None:
         super().__init__(
@@ -35,7 +35,7 @@ class OffSetError(RuntimeError):
 
 
 def next_even(n: int) -> str:
-    """Say which even sizes are next to an odd one.
+    """Return the advice to use the adjacent even sizes instead of an odd n.
 
     >>> next_even(7), next_even(1)
     ('use 6 or 8', 'use 2')

@@ -13,24 +13,24 @@ from eigenloop.matrices.skew_exponential import skew_exponential
 
 
 class Exponential(OrthogonalMatrix):
-    """An orthogonal W = B exp(A) with A skew and trained, B a fixed orthogonal base.
+    """An orthogonal W = B exp(A) with a trained skew A and a fixed orthogonal base B.
 
-    expRNN keeps B = I. With ``rebase_every=K`` (dtriv) B moves to W and A to 0 after every K optimizer steps,
-    before W is built, so that the gradient always belongs to the (A, B) it is applied to. B is re-projected
-    each time, so rounding never accumulates.
+    expRNN keeps B = I. With ``rebase_every=K`` (dtriv) B is set to W and A to 0 after every K optimizer steps,
+    before W is built, so that the gradient always belongs to the (A, B) it is applied to. B is projected to the
+    orthogonal group each time, so that rounding errors do not accumulate.
 
     Note [Counting optimizer steps]
-        A step has happened when a training forward finds other skew entries than the last one left. So
-        several forward passes before one step (gradient accumulation, a layer called twice) count once, the
-        base never moves under a gradient that is still waiting, and any optimizer that moves the parameters in
-        place will do. Methods that go back to entries they kept (L-BFGS with a line search, SAM) or average them (EMA
-        across a change of base) mix entries of two bases: use rebase_every=None with those.
+        An optimizer step has happened if the skew entries differ from those in the last training forward pass. So
+        several forward passes before one step (gradient accumulation, a layer called twice) count once, the base never
+        changes between a backward pass and the step that uses its gradient, and any optimizer that updates parameters
+        in place works. Methods that return to saved entries (L-BFGS with a line search, SAM) or average entries (EMA)
+        across a change of base mix entries of two bases: use rebase_every=None with them.
 
     Args:
         n: size.
-        rebase_every: optimizer steps between two changes of base; None never changes it.
-        init: ``"henaff"`` (A with blocks U(-pi, pi), the copying task's), ``"cayley"`` (A with blocks
-            -tan(t/2), MNIST's), or into the base: ``"haar"``, ``"identity"``, an orthogonal matrix.
+        rebase_every: optimizer steps between two changes of base; None for a fixed base.
+        init: ``"henaff"`` (A with blocks U(-pi, pi), the paper's for copying) or ``"cayley"`` (A with blocks -tan(t/2),
+            the paper's for MNIST); ``"haar"``, ``"identity"`` or an orthogonal matrix set B instead of A.
         generator: for reproducible draws.
 
     >>> Exponential(5, init="haar").defect() < 1e-6
@@ -79,13 +79,13 @@ class Exponential(OrthogonalMatrix):
         if torch.compiler.is_compiling():
             return self.base.double() @ rotation
         if torch.equal(self.base, torch.eye(self.n, dtype=self.base.dtype, device=self.base.device)):
-            return rotation  # expRNN's: four products of every training step less
-        # A base stored in float32, averaged (EMA) or loaded into float64 is orthogonal only nearly.
+            return rotation  # expRNN: saves four products in every training step
+        # A base stored in float32, averaged (EMA) or loaded into float64 is only nearly orthogonal.
         return polished(self.base.double()) @ rotation
 
     def advance_(self) -> None:
         """Move the base if `rebase_every` optimizer steps have passed; see Note [Counting optimizer steps]."""
-        # functional_call lends us tensors that are not ours to change, and frozen entries are to stay.
+        # Neither tensors passed by functional_call nor frozen parameters may be changed.
         ours = isinstance(self.skew, nn.Parameter) and self.skew.requires_grad
         if self.rebase_every is not None and ours:
             self._count_step_(self.rebase_every)
@@ -104,7 +104,7 @@ class Exponential(OrthogonalMatrix):
             self.seen.copy_(self.skew)
 
     def _rest_at_(self, Q: Tensor) -> None:
-        """Put Q into the base and the skew at zero."""
+        """Set the base to Q and the skew entries to zero."""
         self.base.copy_(nearest_orthogonal(Q))
         self.skew.zero_()
         if self.rebase_every is not None:
@@ -115,9 +115,9 @@ class Exponential(OrthogonalMatrix):
         self._rest_at_(Q)
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return the skew entries, which expRNN trains at a tenth of the other rate."""
+        """Return the skew entries, which expRNN trains at a tenth of the other parameters' learning rate."""
         return [self.skew]
 
     def extra_repr(self) -> str:
-        """Show the size, and how often the base moves if it does."""
+        """Return the size, and `rebase_every` if the base changes, for the printed module."""
         return str(self.n) if self.rebase_every is None else f"{self.n}, rebase_every={self.rebase_every}"

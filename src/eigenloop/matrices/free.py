@@ -1,4 +1,4 @@
-"""The unconstrained matrix: W is the parameter. RNN, and RNN-orth by its start (Kerg et al. 2019, section 5)."""
+"""The unconstrained matrix: W is the parameter, as in RNN and RNN-orth (Kerg et al. 2019, section 5)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenloop.matrices.base import Matrix
 
 
 class Free(Matrix):
-    """Any n x n matrix; `init` decides only where it starts.
+    """Any n x n matrix, without constraint; `init` gives only its initial value.
 
     Args:
         n: size.
@@ -52,5 +52,5 @@ class Free(Matrix):
         self.weight.copy_(W)
 
     def defect(self) -> float:
-        """Return 0: every matrix is a member."""
+        """Return 0: every matrix is in the set."""
         return 0.0

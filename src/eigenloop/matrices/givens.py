@@ -19,22 +19,23 @@ from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 class Givens(OrthogonalMatrix):
     r"""W = [diag(e^{i omega})] F_L ... F_1, each F rotating disjoint pairs of coordinates.
 
-    A pair (a, b) goes through [[cos t, -e^{i p} sin t], [sin t, e^{i p} cos t]]; real: p = 0, no omega.
+    A pair (a, b) is multiplied by [[cos t, -e^{i p} sin t], [sin t, e^{i p} cos t]]; in the real case p = 0 and there
+    is no omega.
 
     * ``style="tunable"``: `capacity` layers that pair (0,1), (2,3), ... and (1,2), (3,4), ... in turn; capacity = n
-      reaches every rotation (every unitary matrix if complex), fewer layers a banded part.
-    * ``style="fft"``: log2 n layers that pair coordinates n/2, n/4, ..., 1 apart; n is a power of two.
+      represents every rotation (every unitary matrix if complex), fewer layers only banded ones.
+    * ``style="fft"``: log2 n layers that pair coordinates n/2, n/4, ..., 1 apart; n must be a power of two.
 
     Note [Rotations run backwards]
-        The backward pass undoes one layer after the other, which costs nothing because F^-1 = F^H, so it keeps one
-        n x n matrix instead of one a layer.
+        The backward pass inverts one layer after the other, which is cheap because F^-1 = F^H, so that it stores one
+        n x n matrix instead of one per layer.
 
     Args:
         n: size, even.
         style: ``"tunable"`` or ``"fft"``.
-        capacity: layers of the tunable style, even; 2 unless given.
+        capacity: number of layers of the tunable style, even; default: 2.
         complex: unitary instead of orthogonal.
-        init: ``"uniform"`` (angles U(-pi, pi), the papers'), ``"identity"``, or a matrix within reach.
+        init: ``"uniform"`` (angles U(-pi, pi), the papers'), ``"identity"``, or a matrix that the layers can represent.
         generator: for reproducible draws.
 
     >>> Givens(8, style="fft").defect() < 1e-6
@@ -87,7 +88,7 @@ class Givens(OrthogonalMatrix):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype in which W is delivered."""
+        """The dtype of W."""
         return dtypes.complex(self.theta.dtype) if self._complex else self.theta.dtype
 
     def exact(self) -> Tensor:
@@ -134,7 +135,7 @@ class Givens(OrthogonalMatrix):
         return list(self.parameters())
 
     def extra_repr(self) -> str:
-        """Show the size and the kind of layers."""
+        """Return the size and the style of the layers, for the printed module."""
         return f"{self.n}, style={self.style!r}, capacity={self.capacity}" + ", complex=True" * self._complex
 
 
@@ -176,7 +177,7 @@ class _LayerProduct(torch.autograd.Function):
         W, own, other, partner = ctx.saved_tensors
         grad_own, grad_other = torch.empty_like(own), torch.empty_like(other)
         for layer in reversed(range(len(own))):
-            # F^H has conj(own) on the diagonal and the partner's conj(other) beside it.
+            # F^H has conj(own) on the diagonal and the partner's conj(other) off the diagonal.
             back, beside, where = own[layer].conj(), other[layer].conj()[partner[layer]], partner[layer]
             W = back[:, None] * W + beside[:, None] * W[where]
             grad_own[layer] = (G * W.conj()).sum(1)

@@ -1,4 +1,4 @@
-"""Finding the angles of a product of rotation layers: sweeps that climb near it, then Gauss-Newton steps."""
+"""Finding the angles of a product of rotation layers: first coordinate ascent, then Levenberg-Marquardt steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LARGEST_JACOBIAN = 2**27
 
 @dataclass
 class Angles:
-    """The angles of L layers in the order of their pairs; phi and omega stay zero where W is real."""
+    """The angles of L layers in the order of their pairs; phi and omega are zero if W is real."""
 
     theta: Tensor
     phi: Tensor
@@ -31,9 +31,9 @@ class Layers:
 
 
 def fit_angles(Q: Tensor, layer_of: Tensor, first: Tensor, second: Tensor) -> tuple[Angles, float]:
-    """Look for angles with diag(e^{i omega}) F_L ... F_1 = Q; return them and the largest entry of |W - Q|.
+    """Search for angles with diag(e^{i omega}) F_L ... F_1 = Q; return them and the largest entry of |W - Q|.
 
-    Both stages may end on a lower summit, so some starts are tried; what is returned is the best of them.
+    Both stages may end in a local optimum, so several starting points are tried and the best result is returned.
     """
     layers = Layers(first, second, [torch.nonzero(layer_of == i).flatten() for i in range(int(layer_of.max()) + 1)])
     generator = torch.Generator().manual_seed(len(Q))
@@ -53,10 +53,10 @@ def fit_angles(Q: Tensor, layer_of: Tensor, first: Tensor, second: Tensor) -> tu
 
 
 def _climb_(Q: Tensor, angles: Angles, layers: Layers) -> None:
-    """Climb trace(Q^H W), which is n exactly if W = Q, one layer at a time.
+    """Maximise Re trace(Q^H W), which is n if and only if W = Q, one layer at a time.
 
-    With W = A F B the trace is trace(F K), K = B Q^H A: a sum of sinusoids of the layer's angles, one a pair, whose
-    maximum is known.
+    With W = A F B the trace is trace(F K), K = B Q^H A: a sum of one sinusoid per pair in the layer's angles, whose
+    maximum is known in closed form.
     """
     theta, phi = angles.theta, angles.phi
     for _ in range(_SWEEPS):
@@ -104,7 +104,7 @@ def _refine_(Q: Tensor, angles: Angles, layers: Layers) -> float:
 
 
 def _jacobian(Q: Tensor, angles: Angles, layers: Layers) -> Tensor:
-    """Return the derivatives of W's entries, one row an angle (theta, then phi and omega): (angles, n^2)."""
+    """Return the derivatives of W's entries, one row per angle (theta, then phi and omega): (angles, n^2)."""
     n = len(Q)
     W = _product(Q, angles, layers)
     A = _diagonal(Q, angles.omega)
@@ -112,7 +112,7 @@ def _jacobian(Q: Tensor, angles: Angles, layers: Layers) -> Tensor:
     rows: dict[str, list[Tensor]] = {"theta": [], "phi": []}
     for index in reversed(layers.members):
         a, b, theta, phi = layers.first[index], layers.second[index], angles.theta[index], angles.phi[index]
-        # W = A F B with dF/dtheta = F R for R the quarter turn, and dF/dphi = F diag(0, i).
+        # W = A F B with dF/dtheta = F R, where R is the rotation by pi/2, and dF/dphi = F diag(0, i).
         A = _times(A, theta, phi, a, b)
         B = _undone(B, theta, phi, a, b)
         phase = torch.exp(1j * phi)[:, None, None] if Q.is_complex() else 1.0
@@ -130,7 +130,7 @@ def _jacobian(Q: Tensor, angles: Angles, layers: Layers) -> Tensor:
 
 
 def _flat(x: Tensor) -> Tensor:
-    """Flatten the last two dimensions, real and imaginary parts side by side."""
+    """Flatten the last two dimensions; complex entries become pairs of real and imaginary parts."""
     flat = x.flatten(-2)
     return torch.view_as_real(flat).flatten(-2) if flat.is_complex() else flat
 

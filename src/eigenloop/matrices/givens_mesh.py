@@ -1,7 +1,7 @@
-"""The angles of n rotation layers that make a given unitary matrix, by elimination (Clements et al. 2016).
+"""The angles of n rotation layers whose product is a given unitary matrix, by elimination (Clements et al. 2016).
 
-Entries below the diagonal are annihilated along antidiagonals, by turns with rotations of columns and of rows, in the
-order in which the rotations fall into n layers of neighbouring pairs.
+Entries below the diagonal are eliminated along antidiagonals, alternately by rotations of columns and of rows, in the
+order that arranges the rotations in n layers of neighbouring pairs.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Array = NDArray[np.complex128]
 
 
 def mesh_angles(Q: Tensor, layer_of: Tensor, first: Tensor) -> tuple[Angles, float]:
-    """Find the angles with diag(e^{i omega}) F_L ... F_1 = Q for L >= n layers.
+    """Return the angles with diag(e^{i omega}) F_L ... F_1 = Q, for L >= n layers, and the largest error.
 
-    A real Q of determinant -1 cannot be reached by rotations; the second value returned is then 2, the distance of the
-    one coordinate whose sign is wrong, and 0 otherwise.
+    The error is 0, except for a real Q of determinant -1, which no product of rotations can equal: then one coordinate
+    has the wrong sign and the error is 2.
     """
     slot = {key: i for i, key in enumerate(zip(layer_of.tolist(), first.tolist(), strict=True))}
     theta, phi = np.zeros(len(slot)), np.zeros(len(slot))
@@ -54,7 +54,7 @@ def _tensor(values: NDArray[np.float64], like: Tensor) -> Tensor:
 
 
 def _rotations(U: Array) -> Iterator[tuple[int, Array | None, Array]]:
-    """Yield in the order of application: the first coordinate of a pair, its block, and phases to apply before."""
+    """Yield, in order of application, the first coordinate of a pair, its block, and phases to apply before it."""
     n = len(U)
     none = np.ones(n, dtype=np.complex128)
     right: list[tuple[int, Array]] = []
@@ -81,7 +81,7 @@ def _rotations(U: Array) -> Iterator[tuple[int, Array | None, Array]]:
 
 
 def _unitary(block: Array, x: complex, y: complex) -> Array:
-    """Normalise a block built from (x, y), or leave everything in place where both are zero."""
+    """Normalise a 2 x 2 block built from (x, y); the identity if both are zero."""
     length = math.hypot(abs(x), abs(y))
     return block / length if length > 0 else np.eye(2, dtype=np.complex128)
 
@@ -111,10 +111,10 @@ def _split_real(G: Array) -> tuple[float, float, complex, complex]:
 def _clear_signs(
     signs: NDArray[np.float64], theta: NDArray[np.float64], slot: dict[tuple[int, int], int], layers: int
 ) -> bool:
-    """Absorb the signs left at the output of a real mesh into its angles; return whether one remains.
+    """Absorb the remaining signs at the output of a real mesh into its angles; return whether a sign is left over.
 
-    A half turn more of the pair (i, i + 1) flips both signs. If that pair is in the last layer but one, the flip
-    passes the last layer by negating the angles of the two pairs that it meets there.
+    Rotating the pair (i, i + 1) by another pi flips both signs. If that pair is in the second-to-last layer, moving the
+    flip through the last layer negates the angles of the two pairs it meets there.
     """
     for i in range(len(signs) - 1):
         if signs[i] > 0:

@@ -13,20 +13,20 @@ from eigenloop.matrices.orthogonality import OrthogonalMatrix, real_only
 class Householder(OrthogonalMatrix):
     r"""W = H(v_1) ... H(v_k) D with H(v) = I - 2 v v^T / v^T v, v_j zero above its j-th coordinate, D signs.
 
-    k = n reaches every orthogonal matrix, fewer reflections a part of them with O(n k) parameters. The vectors need
-    no normalisation: H does not depend on their length. D is fixed and starts at I; `assign_` chooses it, and
-    for k = n its last entry stands for the 1 x 1 reflection, which has nothing to train.
+    k = n represents every orthogonal matrix, fewer reflections a subset with O(n k) parameters. The vectors need no
+    normalisation: H does not depend on their length. D is not trained: it is I at first, and `assign_` may change it.
+    For k = n its last entry takes the place of the 1 x 1 reflection, which has no parameter.
 
     Note [Reflections in one block]
         H(v_1) ... H(v_k) = I - V S^-1 V^T, where S is the upper triangle of V^T V with its diagonal halved (the
-        compact WY form; Joffrain et al. 2006). Two products and one triangular solve replace k dependent steps, in
-        the forward and in the backward pass.
+        compact WY form; Joffrain et al. 2006). Two products and one triangular solve replace k sequential steps, in
+        both the forward and the backward pass.
 
     Args:
         n: size.
-        reflections: k, from 1 to n; min(16, n) unless given.
-        init: ``"gaussian"`` (oRNN's: normal entries), or, where k reaches it, ``"haar"``, ``"identity"``,
-            ``"cayley"``, ``"henaff"`` or an orthogonal matrix.
+        reflections: k, from 1 to n; default: min(16, n).
+        init: ``"gaussian"`` (oRNN's: normal entries); or, if k reflections can represent it, ``"haar"``,
+            ``"identity"``, ``"cayley"``, ``"henaff"`` or an orthogonal matrix.
         generator: for reproducible draws.
 
     >>> Householder(6, reflections=3).defect() < 1e-6
@@ -72,18 +72,18 @@ class Householder(OrthogonalMatrix):
         return (eye - V @ torch.linalg.solve_triangular(S, V.mT, upper=True)) * self.signs.double()
 
     def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
-        """Take Q apart: the j-th reflection is the one that brings column j of what is left to the j-th unit vector."""
+        """Factor Q: the j-th reflection maps column j of the remaining matrix to the j-th unit vector."""
         left = Q.clone()
         signs = torch.ones(self.n, dtype=Q.dtype, device=Q.device)
         V = torch.zeros(self.n, self._columns, dtype=Q.dtype, device=Q.device)
         for j in range(self._columns):
             v = left[j:, j].clone()
             below = v[1:].square().sum()
-            # v - e_1, its first entry without cancellation (Golub and Van Loan, algorithm 5.1.1).
+            # v - e_1, with the first entry computed without cancellation (Golub and Van Loan, algorithm 5.1.1).
             v[0] = v[0] - 1 if v[0] <= 0 else -below / (v[0] + 1)
             length = torch.linalg.vector_norm(v)
             if length < 1e-7:
-                # The column is there already: flip it, and let D flip it back.
+                # The column is already the unit vector: reflect it, and let D undo the sign.
                 v.zero_()
                 v[0], length, signs[j] = 1.0, 1.0, -1.0
                 left[j, j] *= -1
@@ -105,28 +105,28 @@ class Householder(OrthogonalMatrix):
         self.vectors.copy_(_entries(V))
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return the reflections' vectors."""
+        """Return the vectors of the reflections."""
         return [self.vectors]
 
     def extra_repr(self) -> str:
-        """Show the size and the number of reflections."""
+        """Return the size and the number of reflections, for the printed module."""
         return f"{self.n}, reflections={self.reflections}"
 
 
 def _flat_trapezoid(n: int, columns: int, device: torch.device) -> Tensor:
-    """Index the entries on and below the diagonal of an n x columns matrix, column by column, row-major."""
+    """Return the row-major indices of the entries on and below the diagonal of an n x columns matrix, by columns."""
     column, row = torch.triu_indices(columns, n, device=device)
     return row * columns + column
 
 
 def _trapezoid(entries: Tensor, n: int, columns: int) -> Tensor:
-    """Spread the entries over the lower trapezoid of an n x columns matrix; differentiable."""
+    """Return the n x columns matrix with the given entries on and below its diagonal; differentiable."""
     flat = entries.new_zeros(n * columns).scatter(0, _flat_trapezoid(n, columns, entries.device), entries)
     return flat.view(n, columns)
 
 
 def _entries(V: Tensor) -> Tensor:
-    """Collect the lower trapezoid: the inverse of `_trapezoid`."""
+    """Return the entries on and below the diagonal as a vector: the inverse of `_trapezoid`."""
     return V.reshape(-1)[_flat_trapezoid(V.shape[0], V.shape[1], V.device)]
 
 

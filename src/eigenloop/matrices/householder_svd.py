@@ -20,7 +20,7 @@ class HouseholderSVD(Matrix):
 
     Args:
         n: size.
-        reflections: on each side, from 1 to n; min(16, n) unless given. n reaches every matrix in the set.
+        reflections: number for each of U and V, from 1 to n; default: min(16, n). n represents every W in the set.
         margin: half the width of the band, from 0 (orthogonal) to below 1.
         generator: for reproducible draws.
 
@@ -59,7 +59,7 @@ class HouseholderSVD(Matrix):
         return (self.left.exact() * self.singular_values()) @ self.right.exact().mT
 
     def defect(self) -> float:
-        """Return by how much the singular values of the built W leave the band."""
+        """Return the largest distance of a singular value of the built W from the band."""
         with torch.no_grad():
             sigma = torch.linalg.svdvals(self().double())
         return float(((sigma - 1).abs() - self.margin).clamp_min(0).max())
@@ -82,14 +82,14 @@ class HouseholderSVD(Matrix):
         self.left.load_state_dict(left.state_dict())
         self.right.load_state_dict(right.state_dict())
         if self.margin > 0:
-            # At the very edge of the band p would be infinite.
+            # Exactly at the edge of the band p would be infinite.
             share = ((sigma - 1) / (2 * self.margin) + 0.5).clamp(1e-6, 1 - 1e-6)
             self.spread.copy_(torch.logit(share))
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return the reflections of both sides."""
+        """Return the vectors of the reflections in U and V."""
         return [*self.left.slow_parameters(), *self.right.slow_parameters()]
 
     def extra_repr(self) -> str:
-        """Show the size and the band."""
+        """Return the size and the margin, for the printed module."""
         return f"{self.n}, margin={self.margin}"

@@ -1,4 +1,4 @@
-"""ENRNN's recurrent matrix (Helfrich, Ye 2020, eq. 5 and 6): a long-term and a short-term part, coupled one way."""
+"""ENRNN's recurrent matrix (Helfrich, Ye 2020, eq. 5 and 6): long-term and short-term blocks with one-way coupling."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from eigenloop.matrices.unit_disc import UnitDisc
 
 
 class LongShort(Matrix):
-    r"""W = [[W_L, W_C], [0, W_S]]: an orthogonal part that keeps, one inside the unit disc that forgets.
+    r"""W = [[W_L, W_C], [0, W_S]]: W_L is orthogonal (long-term memory), W_S has its eigenvalues in the unit disc.
 
-    The state is h = [h_L, h_S]; h_S feeds h_L through the coupling W_C and never the other way, so the long-term
-    gradient is not disturbed.
+    The state is h = [h_L, h_S]. The coupling W_C lets the short-term state h_S act on h_L, but not the reverse, so that
+    the gradient through the long-term state is not affected.
 
     Args:
         n: size.
-        short: units of h_S, from 0 (all long) to n (all short); 0.4 n, even, unless given.
-        coupling: whether there is a W_C.
-        coupling_init: ``"glorot"`` (uniform), ``"orthogonal"`` (a part of an orthogonal matrix, ENRNN's for Penn
+        short: units of h_S, from 0 (all long-term) to n (all short-term); default: 0.4 n, rounded to an even number.
+        coupling: whether W_C is trained; otherwise it is zero.
+        coupling_init: ``"glorot"`` (uniform), ``"orthogonal"`` (a block of an orthogonal matrix, ENRNN's for Penn
             Treebank), or the (n - short) x short matrix.
-        long: callable ``q -> matrix`` for W_L, orthogonal; `ScaledCayley` as in the paper.
-        eps: of the short part, see `UnitDisc`.
+        long: callable ``q -> matrix`` for the orthogonal W_L; default: `ScaledCayley`, as in the paper.
+        eps: eps of W_S, see `UnitDisc`.
         generator: for reproducible draws of W_C and W_S, and of W_L where `long` is not given.
 
     >>> LongShort(10, short=4)()[6:, :6].count_nonzero()
@@ -81,16 +81,16 @@ class LongShort(Matrix):
 
     @property
     def dtype(self) -> torch.dtype:
-        """The dtype in which W is delivered."""
+        """The dtype of W."""
         return self._part.dtype
 
     @property
     def device(self) -> torch.device:
-        """The device on which W is delivered."""
+        """The device of W."""
         return self._part.device
 
     def exact(self) -> Tensor:
-        """Put the blocks together."""
+        """Compute W from its blocks."""
         if self.long is None or self.short is None:
             return self._part.exact()
         W_L, W_S = self.long.exact(), self.short.exact()
@@ -102,28 +102,28 @@ class LongShort(Matrix):
         return [part for part in (self.long, self.short) if part is not None]
 
     def advance_(self) -> None:
-        """Let the parts bring their own state up to date."""
+        """Call `advance_` of both blocks."""
         for part in self._parts():
             part.advance_()
 
     def defect(self) -> float:
-        """Return the larger of the parts' defects."""
+        """Return the larger defect of the two blocks."""
         return max(part.defect() for part in self._parts())
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return those of the long part; T, the coupling and the rest move at the ordinary rate."""
+        """Return those of W_L; T and the coupling have the ordinary learning rate."""
         return [] if self.long is None else self.long.slow_parameters()
 
     def projected_parameters(self) -> list[nn.Parameter]:
-        """Return those of the long part."""
+        """Return those of W_L."""
         return [] if self.long is None else self.long.projected_parameters()
 
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
-        """Return what the parts ask for."""
+        """Return the weight decays of both blocks."""
         return [pair for part in self._parts() for pair in part.weight_decays()]
 
     def penalty(self) -> Tensor:
-        """Return the sum of the parts' penalties."""
+        """Return the sum of the penalties of both blocks."""
         return torch.stack([part.penalty() for part in self._parts()]).sum()
 
     def _take_(self, W: Tensor, tolerance: float) -> None:
@@ -142,7 +142,7 @@ class LongShort(Matrix):
                 tolerance,
                 "set it to zero, or use Free",
             )
-        # Both parts must accept theirs before either changes.
+        # Assign to copies first: both blocks must accept their part before either changes.
         parts = copy.deepcopy(self._parts())
         blocks = [W[:q, :q]] * (self.long is not None) + [W[q:, q:]] * (self.short is not None)
         for part, block in zip(parts, blocks, strict=True):
@@ -153,7 +153,7 @@ class LongShort(Matrix):
             self.coupling.copy_(W[:q, q:])
 
     def extra_repr(self) -> str:
-        """Show the sizes."""
+        """Return the sizes, for the printed module."""
         return f"{self.n}, short={self.short_size}" + ", coupling=False" * (self.coupling is None)
 
 

@@ -1,4 +1,4 @@
-"""The Neumann-Cayley map of NC-GRU (Mucllari et al. 2022, algorithm 1): the inverse is updated, not computed."""
+"""The Neumann-Cayley map of NC-GRU (Mucllari et al. 2022, algorithm 1): the inverse is updated, not recomputed."""
 
 from __future__ import annotations
 
@@ -13,37 +13,36 @@ from eigenloop.matrices import triangle
 from eigenloop.matrices.cayley import ScaledCayley
 from eigenloop.matrices.opaque import opaque
 
-#: Probe vectors for the residual; more than one, so that a residual cannot hide from all of them.
+#: Random vectors that estimate the residual; several, because a single one may be nearly orthogonal to it.
 _PROBES = 8
 
 
 class NeumannCayley(ScaledCayley):
-    r"""An orthogonal W = (I + A)^-1 (I - A) D with the inverse Z carried along by a Neumann series.
+    r"""An orthogonal W = (I + A)^-1 (I - A) D whose inverse Z is updated by a Neumann series.
 
-    When the optimizer has moved A by S, the new inverse is (I + Z S)^-1 Z, and with X = -Z S the series gives
+    After the optimizer has changed A by S, the new inverse is (I + Z S)^-1 Z, and with X = -Z S the series gives
 
         Z <- (I + X + X^2 + ... + X^order) Z,
 
-    which needs ||X|| < 1 and leaves a residual of about ||X||^(order + 1). Z is computed exactly every
-    `reset_every` steps, and at once if its residual grows too large.
+    which needs ||X|| < 1 and leaves a residual of about ||X||^(order + 1). Z is recomputed exactly every
+    `reset_every` steps, and whenever its residual exceeds `tolerance`.
 
     Note [The step that was really taken]
         The published code updates Z with lr times the raw gradient, while A moves by Adam's step, which is orders of
         magnitude larger: Z is stale and W loses orthogonality (0.2 to 1.9 in the Frobenius norm at n = 56). Here
-        the module keeps the skew entries to which Z belongs; what a training forward finds different from them
-        is the step, whichever optimizer took it.
+        the module stores the skew entries that Z was computed for; their difference from the current entries in a
+        training forward pass is the step, whichever optimizer took it.
 
-    W is formed as (2 Z - I) D, equal to Z (I - A) D for the exact Z, because it does not multiply the error of
-    Z by a large A. The gradient is scoRNN's closed form with the carried Z: V = 2 Z^T (G D) Z^T,
-    dL/dA = V^T - V (first derivatives only). An evaluation finds W for the present A by the exact
-    inverse if Z belongs to another one, and changes nothing.
+    W is computed as (2 Z - I) D, which equals Z (I - A) D for the exact Z but does not multiply the error of Z by a
+    large A. The gradient is scoRNN's closed form with the updated Z: V = 2 Z^T (G D) Z^T, dL/dA = V^T - V (first
+    derivatives only). In evaluation, if Z is not up to date, W is computed with the exact inverse and Z is not changed.
 
     Args:
         n: size.
-        negative: how many of the last entries of D are -1; n // 2 unless given.
-        order: of the series, 1, 2 (the paper's) or 3.
+        negative: number of -1s, the last entries of D; default: n // 2.
+        order: order of the series, 1, 2 (the paper's) or 3.
         reset_every: optimizer steps between two exact inverses; the paper has 50, and 20 for copying.
-        tolerance: the root-mean-square row norm of I - (I + A) Z beyond which Z is computed exactly at once.
+        tolerance: root-mean-square row norm of I - (I + A) Z above which Z is recomputed exactly.
         exact: compute the inverse exactly at every step; for comparison.
         init: as for `ScaledCayley`.
         generator: for reproducible draws.
@@ -88,8 +87,8 @@ class NeumannCayley(ScaledCayley):
     # ---------------------------------------------------------------- the map
 
     def _map(self) -> Tensor:
-        # A traced graph cannot look at data. In training Z has just been brought up to date; in evaluation it may
-        # belong to other entries, and the exact inverse is taken.
+        # A traced graph cannot depend on values. In training Z has just been updated; in evaluation it may be outdated,
+        # so the exact inverse is used.
         if torch.compiler.is_compiling():
             fits = self.training and torch.is_grad_enabled() and isinstance(self.skew, nn.Parameter)
         else:
@@ -101,18 +100,18 @@ class NeumannCayley(ScaledCayley):
         return _CayleyFromInverse.apply(self.skew, Z, self.signs)
 
     def exact(self) -> Tensor:
-        """Return the W that is delivered, in double precision; it is as exact as the carried inverse."""
+        """Return W as the network uses it, cast to double precision; it is as accurate as the updated inverse."""
         return self._map().double()
 
     @torch.no_grad()
     def _exact_inverse(self) -> Tensor:
         return _exact_inverse(self.skew, self.n)
 
-    # ---------------------------------------------------------------- the carried inverse
+    # ---------------------------------------------------------------- the updated inverse
 
     def advance_(self) -> None:
-        """Update Z for the step that the optimizer took; see Note [The step that was really taken]."""
-        # functional_call lends us tensors that are not ours to follow.
+        """Update Z after an optimizer step; see Note [The step that was really taken]."""
+        # A tensor passed by functional_call is not the result of an optimizer step.
         if not isinstance(self.skew, nn.Parameter):
             return
         if not torch.compiler.is_compiling() and torch.equal(self.skew, self.inverse_skew):
@@ -134,16 +133,16 @@ class NeumannCayley(ScaledCayley):
 
     @property
     def step_norm(self) -> float:
-        """||Z S||_2 of the last step followed: the series converges below 1 (the paper's figure 8)."""
+        """||Z S||_2 of the last update; the series converges if it is below 1 (the paper's figure 8)."""
         return float(torch.linalg.matrix_norm(self.inverse_step.double(), ord=2))
 
     def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
         super()._take_orthogonal_(Q, tolerance)
-        if hasattr(self, "inverse"):  # not yet where __init__ assigns a matrix as the start
+        if hasattr(self, "inverse"):  # not yet set when __init__ assigns the initial matrix
             self._reset_()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> NeumannCayley:
-        """Compute Z anew after a change of dtype: a float32 inverse is one to float32 only."""
+        """Convert, and recompute Z if the dtype changes: a float32 inverse is accurate to float32 only."""
         before = self.inverse.dtype
         super()._apply(fn, recurse)
         if self.inverse.dtype != before and torch.isfinite(self.skew).all():
@@ -151,7 +150,7 @@ class NeumannCayley(ScaledCayley):
         return self
 
     def extra_repr(self) -> str:
-        """Show the size, the number of -1 in D, and how the inverse is kept."""
+        """Return the size, the number of -1 in D, and how the inverse is computed, for the printed module."""
         kept = "exact=True" if self.always_exact else f"order={self.order}, reset_every={self.reset_every}"
         return f"{super().extra_repr()}, {kept}"
 
@@ -179,7 +178,7 @@ def _followed(
     reset_every: int,
     tolerance: float,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the inverse for new entries of A, X = -Z S of the step that led there, and the steps since a reset."""
+    """Return the inverse for the new entries of A, X = -Z S of the step, and the number of steps since a reset."""
     n = len(inverse)
     if torch.equal(skew, inverse_skew):
         return inverse.clone(), step.clone(), age.clone()
@@ -195,7 +194,7 @@ def _followed(
 
 
 def _residual(Z: Tensor, skew: Tensor) -> float:
-    """Estimate the root-mean-square row norm of I - (I + A) Z from a few random signs, in O(n^2)."""
+    """Estimate the root-mean-square row norm of I - (I + A) Z with a few random sign vectors, in O(n^2)."""
     n = len(Z)
     probes = 1 - 2 * torch.randint(2, (n, _PROBES), generator=torch.Generator().manual_seed(n))
     signs = probes.to(Z)
@@ -205,7 +204,7 @@ def _residual(Z: Tensor, skew: Tensor) -> float:
 
 
 class _CayleyFromInverse(torch.autograd.Function):
-    """W = (2 Z - I) D for Z = (I + A)^-1 at hand, with the gradient for the free entries of A."""
+    """W = (2 Z - I) D for a given Z = (I + A)^-1, with the gradient of the free entries of A."""
 
     @staticmethod
     def forward(ctx: Any, skew: Tensor, Z: Tensor, signs: Tensor) -> Tensor:

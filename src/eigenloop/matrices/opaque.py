@@ -1,4 +1,4 @@
-"""Steps that look at data: one operator each, or outside the graph, where torch.compile or torch.export traces."""
+"""Functions whose control flow depends on values: for a compiler they are operators, or outside the graph."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def opaque(name: str, fake: Callable[..., Any]) -> Callable[[F], F]:
-    """Make a function an operator ``eigenloop::NAME`` for the compiler; eager code calls the function itself.
+    """Make a function the operator ``eigenloop::NAME`` for the compiler; eager code calls the function itself.
 
-    The function takes and returns new tensors and plain values, and has no gradient.
+    The function takes tensors and plain values, returns new tensors, and has no gradient.
 
     Args:
-        name: of the operator.
-        fake: makes results of the right shapes from arguments without data.
+        name: name of the operator.
+        fake: returns results of the right shapes, given arguments without data.
     """
 
     def wrapped(function: F) -> F:
@@ -34,7 +34,7 @@ def opaque(name: str, fake: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def outside_the_graph(function: F) -> F:
-    """Keep the compiler out of a function, as `torch.compiler.disable` does; but import it only where it is at work.
+    """Exclude a function from compilation, as `torch.compiler.disable` does, but import the compiler only when it runs.
 
     That decorator imports torch._dynamo, which takes as long as importing torch.
     """

@@ -1,4 +1,4 @@
-"""Matrices that are their own parameter, kept on their set by the optimizer: projUNN, full-capacity uRNN."""
+"""Matrices W that are themselves the parameter and kept on the set by the optimizer: projUNN, full-capacity uRNN."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from eigenloop.matrices.errors import OffSetError
 from eigenloop.matrices.opaque import outside_the_graph
 from eigenloop.matrices.orthogonality import OrthogonalMatrix, nearest_orthogonal, real_only
 
-#: How far from its set a training forward lets such a matrix go; the optimizers keep it a hundred times nearer.
+#: Largest distance from the set in a training forward pass; the optimizers keep W a hundred times closer.
 _ALLOWED = 1e-4
 _PROBES = 4
 
 
 class _OwnParameter(OrthogonalMatrix):
-    """W is the parameter; a training forward refuses one that has left the set."""
+    """W is the parameter; a training forward pass raises OffSetError if it has left the set."""
 
     _anchor = "weight"
     _optimizer: str
@@ -34,13 +34,13 @@ class _OwnParameter(OrthogonalMatrix):
     @outside_the_graph
     @torch.no_grad()
     def advance_(self) -> None:
-        """Probe W^H W = I with a few random signs, in O(n^2), and name the optimizer that keeps it."""
+        """Check W^H W = I with a few random sign vectors, in O(n^2); raises OffSetError, which names the optimizer."""
         generator = torch.Generator().manual_seed(self.n)
         signs = (1 - 2 * torch.randint(2, (self.n, _PROBES), generator=generator)).to(self.device, self.dtype)
         weight = self.weight.detach()
         distance = float((weight.mH @ (weight @ signs) - signs).abs().square().mean().sqrt())
         rounding = float(torch.finfo(self.dtype).eps) * self.n**0.5
-        # NaN is for the check that follows the map.
+        # A NaN passes here; the check after the map reports it.
         if distance > max(_ALLOWED, 4 * rounding):
             raise OffSetError(type(self).__name__, distance, self._optimizer)
 
@@ -48,7 +48,7 @@ class _OwnParameter(OrthogonalMatrix):
         self.weight.copy_(Q)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> _OwnParameter:
-        """Project W after a change of dtype: a float32 matrix is orthogonal to float32 only."""
+        """Convert, and project W if the dtype changes: a float32 matrix is orthogonal to float32 accuracy only."""
         before = self.weight.dtype
         super()._apply(fn, recurse)
         if self.weight.dtype != before and self.device.type != "meta" and torch.isfinite(self.weight).all():
@@ -61,7 +61,7 @@ class _OwnParameter(OrthogonalMatrix):
         return [self.weight]
 
     def projected_parameters(self) -> list[nn.Parameter]:
-        """Return W, which only the right optimizer may move."""
+        """Return W, which only a suitable optimizer keeps on the set."""
         return [self.weight]
 
 
@@ -99,9 +99,10 @@ class Unitary(_OwnParameter):
 
     Args:
         n: size.
-        init: ``"urnn"`` (a random product of the uRNN's factors, Wisdom's), ``"haar"``, ``"identity"``, or a matrix.
+        init: ``"urnn"`` (a random product of the uRNN's factors, as in the paper), ``"haar"``, ``"identity"``, or a
+            unitary matrix.
         generator: for reproducible draws.
-        dtype: complex, or real for its complex counterpart.
+        dtype: a complex dtype, or a real one, which stands for its complex counterpart.
 
     >>> Unitary(4).defect() < 1e-6
     True

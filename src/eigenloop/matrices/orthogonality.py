@@ -1,4 +1,4 @@
-"""The orthogonal group as a set: how far a matrix is from it, the nearest member, and what its maps share."""
+"""The orthogonal group: distance from it, the nearest orthogonal matrix, and the base class of its maps."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def nearest_orthogonal(W: Tensor) -> Tensor:
 
 
 def verified_svd(W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return U, S, V^H with U S V^H = W, checked.
+    """Return U, S, V^H with U S V^H = W, verified.
 
-    Note [A decomposition that is not one]
-        The LAPACK inside torch returns, for about one in some thousand nearly orthogonal matrices, factors that are not
-        orthogonal and do not multiply to W (seen at n = 190 with MKL 2024.2). So the product is compared with W,
-        and numpy's LAPACK asked where it differs.
+    Note [A wrong decomposition]
+        For about one in several thousand nearly orthogonal matrices, torch's LAPACK returns factors that are not
+        orthogonal and whose product is not W (seen at n = 190 with MKL 2024.2). So the product is compared with W, and
+        numpy's LAPACK is used if it differs.
     """
     u, s, vh = torch.linalg.svd(W)
     if (u * s @ vh - W).abs().max() > 1e-10 * s[0]:
@@ -54,9 +54,9 @@ def verified_svd(W: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def polished(W: Tensor) -> Tensor:
-    """Bring a nearly orthogonal double-precision matrix to orthogonal within rounding, by Newton's iteration.
+    """Make a nearly orthogonal double-precision matrix orthogonal up to rounding, by Newton's iteration.
 
-    W <- W (3 I - W^H W) / 2 squares the distance each time; a matrix that is orthogonal already costs one product.
+    W <- W (3 I - W^H W) / 2 squares the distance each time; a matrix that is already orthogonal costs one product.
     """
     eye = torch.eye(len(W), dtype=W.dtype, device=W.device)
     for _ in range(20):
@@ -68,16 +68,16 @@ def polished(W: Tensor) -> Tensor:
 
 
 def real_only(matrix: Matrix, dtype: torch.dtype | None) -> None:
-    """Refuse a complex dtype for a map of real parameters."""
+    """Raise TypeError if the dtype of a real matrix is not a real floating-point type."""
     if dtype is not None and not dtype.is_floating_point:
         raise TypeError(f"{type(matrix).__name__} is real, so its dtype is a floating-point type, got {dtype}")
 
 
 class OrthogonalMatrix(Matrix):
-    """A matrix whose set is (a part of) the orthogonal or unitary group."""
+    """A matrix whose set is the orthogonal or unitary group, or a subset of it."""
 
     def defect(self) -> float:
-        """Return max |W^H W - I| of the W that is built."""
+        """Return max |W^H W - I| of the built W."""
         with torch.no_grad():
             return orthogonality_defect(self())
 
@@ -96,7 +96,7 @@ class OrthogonalMatrix(Matrix):
 
     @abstractmethod
     def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
-        """Set the parameters so that Q, orthogonal to rounding, is built.
+        """Set the parameters so that the map gives Q, which is orthogonal up to rounding.
 
-        Refuse Q if it is further than `tolerance` from the part of the group that the map reaches.
+        Raises NotInSetError if Q is further than `tolerance` from the subset that the map can represent.
         """

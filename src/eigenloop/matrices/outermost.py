@@ -10,9 +10,9 @@ from eigenloop.matrices.base import Matrix
 
 
 def outermost(module: nn.Module, name: str = "") -> Iterator[tuple[str, Matrix]]:
-    """Yield the matrices in a module that are not part of another one, which speaks for its parts, with their names.
+    """Yield name and matrix for all matrices in a module that are not part of another matrix.
 
-    In a recurrent layer these are the matrices that the recurrence multiplies with.
+    In a recurrent layer these are the matrices that the recurrence multiplies by.
 
     >>> import eigenloop as el
     >>> [name for name, _ in outermost(el.GRU(3, 8))]

@@ -1,8 +1,8 @@
 """W = P S P^T with S lower block triangular, all blocks 2 x 2 with equal diagonal entries; even n.
 
-The real Schur form of LAPACK is nearly that. What is added here: real eigenvalues are brought together in
-pairs, each pair is rotated until its two diagonal entries agree, and, where wanted, eigenvalues are put in
-an order in which the blocks are scaled rotations.
+LAPACK's real Schur form is nearly this. Added here: real eigenvalues are grouped in pairs, each pair is rotated until
+its two diagonal entries are equal, and, on request, the eigenvalues are ordered so that the blocks are scaled
+rotations.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ Array = NDArray[np.float64]
 def block_schur(W: Tensor, *, normal_blocks: bool) -> tuple[Tensor, Tensor]:
     """Decompose W = P S P^T; with `normal_blocks` look for an order in which all blocks are scaled rotations.
 
-    Returns P orthogonal and S lower block triangular, both (n, n) float64. Whether normal blocks were found
-    is for the caller to see: block i is normal if S[2i, 2i+1] = -S[2i+1, 2i].
+    Returns P orthogonal and S lower block triangular, both (n, n) float64. The caller has to check whether normal
+    blocks were found: block i is normal if S[2i, 2i+1] = -S[2i+1, 2i].
     """
     import scipy.linalg  # takes a tenth of importing torch, and only assign_ needs it
 
-    # S lower for W is S^T upper for W^T, which is the form LAPACK makes.
+    # The lower S of W is the transpose of the upper form of W^T, which LAPACK computes.
     upper, P = scipy.linalg.schur(W.T.cpu().numpy(), output="real")
     upper, P = np.asfortranarray(upper), np.asfortranarray(P)
     upper, P = _reals_last(upper, P)
@@ -48,7 +48,7 @@ def _move(upper: Array, P: Array, source: int, target: int) -> tuple[Array, Arra
 
 
 def _reals_last(upper: Array, P: Array) -> tuple[Array, Array]:
-    """Move 2 x 2 blocks to the front and sort the real eigenvalues behind them, so that equal ones are neighbours."""
+    """Move 2 x 2 blocks to the front and sort the real eigenvalues after them, so that equal ones are adjacent."""
     n = len(upper)
     front = row = 0
     while row < n:
@@ -66,11 +66,11 @@ def _reals_last(upper: Array, P: Array) -> tuple[Array, Array]:
 
 
 def _equalise(upper: Array, P: Array, k: int) -> None:
-    """Rotate rows and columns k, k+1 until the two diagonal entries agree, in place."""
+    """Rotate rows and columns k, k+1 in place so that the two diagonal entries are equal."""
     a, b, c, d = upper[k, k], upper[k, k + 1], upper[k + 1, k], upper[k + 1, k + 1]
     if a == d:
         return
-    # The difference of the diagonal is (a - d) cos 2phi + (b + c) sin 2phi after a rotation by phi.
+    # After a rotation by phi their difference is (a - d) cos 2phi + (b + c) sin 2phi.
     phi = 0.5 * math.atan2(-(a - d), b + c)
     rotation = np.array([[math.cos(phi), -math.sin(phi)], [math.sin(phi), math.cos(phi)]])
     upper[:, k : k + 2] = upper[:, k : k + 2] @ rotation
@@ -81,9 +81,9 @@ def _equalise(upper: Array, P: Array, k: int) -> None:
 
 
 def _bring_normal(upper: Array, P: Array, k: int) -> tuple[Array, Array]:
-    """Bring to row k an eigenvalue pair whose block is a scaled rotation there, if the one at hand is not.
+    """Move an eigenvalue pair to row k whose block is a scaled rotation there, unless the current block already is.
 
-    A complex pair makes a normal block at the head of a triangular matrix exactly if its eigenvector v has
+    A complex pair gives a normal block at the head of a triangular matrix if and only if its eigenvector v has
     v^T v = 0 (real and imaginary part orthogonal and of equal length), whatever follows it.
     """
     head = upper[k : k + 2, k : k + 2]
@@ -101,7 +101,7 @@ def _bring_normal(upper: Array, P: Array, k: int) -> tuple[Array, Array]:
 
 
 def _row_of(upper: Array, k: int, value: complex) -> int:
-    """Find the row, from k on, of the 2 x 2 block with eigenvalue `value`."""
+    """Return the row, from k on, of the 2 x 2 block with eigenvalue `value`."""
     rows = [r for r in range(k, len(upper) - 1) if upper[r + 1, r] != 0]
     distances = []
     for r in rows:

@@ -17,24 +17,24 @@ from eigenloop.matrices.real_schur import block_schur
 
 
 class Schur(Matrix):
-    r"""W = P (Lambda + T) P^T: chosen eigenvalues, trained non-normality.
+    r"""W = P (Lambda + T) P^T: Lambda gives the eigenvalues (see the note), T the non-normal part.
 
     P is orthogonal, T strictly lower triangular and Lambda block diagonal with the 2 x 2 blocks
     gamma_i [[cos theta_i, -sin theta_i], [sin theta_i, cos theta_i]].
 
     Note [The blocks and the triangle overlap]
-        Eq. 5 prints T with entries below the diagonal inside the 2 x 2 blocks too. Once such a t is not zero the
-        block's eigenvalues are gamma cos(theta) +- sqrt(-gamma sin(theta) (gamma sin(theta) + t)), and gamma is
-        no longer their modulus. ``blocks="exact"`` leaves those n/2 entries out of T, so that the eigenvalues
-        of W are gamma_i exp(+-i theta_i) exactly; ``blocks="paper"`` is the equation as printed, whose
-        parameter count the published tables have.
+        In eq. 5, T also has entries below the diagonal inside the 2 x 2 blocks. If such an entry t is not zero, the
+        block's eigenvalues are gamma cos(theta) +- sqrt(-gamma sin(theta) (gamma sin(theta) + t)), and gamma is no
+        longer their modulus. ``blocks="exact"`` leaves those n/2 entries out of T, so that the eigenvalues of W are
+        exactly gamma_i exp(+-i theta_i); ``blocks="paper"`` is the equation as printed, which gives the parameter
+        counts in the published tables.
 
     Args:
         n: size, even.
-        orthogonal: callable ``n -> matrix`` for P, any orthogonal matrix of ours; `Exponential` as in the paper.
+        orthogonal: callable ``n -> matrix`` for P, an `OrthogonalMatrix`; default: `Exponential`, as in the paper.
         delta: weight of the penalty delta * sum_i (1 - gamma_i)^2.
         triangle_decay: weight decay of T, handed to the optimizer by `eigenloop.optim.param_groups`.
-        train_gamma: whether gamma is a parameter; otherwise it stays at 1.
+        train_gamma: whether gamma is trained; otherwise it is 1.
         blocks: ``"exact"`` or ``"paper"``; see the note.
         generator: for reproducible draws of theta ~ U(0, 2 pi), and of P where `orthogonal` is not given.
 
@@ -103,16 +103,16 @@ class Schur(Matrix):
         return P @ self.form() @ P.mT
 
     def _outside_blocks(self) -> Tensor:
-        """Mask the entries of the packed triangle that do not lie in a 2 x 2 block (both orders pack alike)."""
+        """Return a mask of the entries of the packed triangle that do not lie in a 2 x 2 block."""
         rows, columns = torch.triu_indices(self.n, self.n, 1, device=self.theta.device)
         return (rows // 2) != (columns // 2)
 
     def advance_(self) -> None:
-        """Let P bring its own state up to date."""
+        """Call `advance_` of P."""
         self.orthogonal.advance_()
 
     def defect(self) -> float:
-        """Return max |P^T P - I|: everything else in the form is free."""
+        """Return max |P^T P - I|: the rest of the Schur form is unconstrained."""
         return self.orthogonal.defect()
 
     def penalty(self) -> Tensor:
@@ -120,7 +120,7 @@ class Schur(Matrix):
         return self.delta * (1 - self.gamma).square().sum()
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return those of P; gamma, theta and T move at the ordinary rate."""
+        """Return those of P; gamma, theta and T have the ordinary learning rate."""
         return self.orthogonal.slow_parameters()
 
     def projected_parameters(self) -> list[nn.Parameter]:
@@ -128,15 +128,15 @@ class Schur(Matrix):
         return self.orthogonal.projected_parameters()
 
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
-        """Return the decay of T; gamma and theta have none, which would work against the penalty."""
+        """Return the decay of T, and 0 for gamma and theta, whose decay would work against the penalty."""
         kept = [(p, 0.0) for p in (self.gamma, self.theta) if isinstance(p, nn.Parameter)]
         return [*kept, (self.triangle, self.triangle_decay)]
 
     def _take_(self, W: Tensor, tolerance: float) -> None:
-        """Reach W by its real Schur form.
+        """Set the parameters from the real Schur form of W.
 
-        With ``blocks="paper"`` that works for every W. With ``"exact"`` it needs normal 2 x 2 blocks in some
-        order of the eigenvalues, as orthogonal matrices of determinant 1 and all W of another exact Schur have.
+        With ``blocks="paper"`` this works for every W. With ``"exact"`` it needs normal 2 x 2 blocks in some order of
+        the eigenvalues; orthogonal matrices of determinant 1 and every W of another exact `Schur` have them.
         """
         normal = self.blocks == "exact"
         P, form = block_schur(W, normal_blocks=normal)
@@ -173,11 +173,11 @@ class Schur(Matrix):
         if normal:
             self.triangle.copy_(lower[outside])
         else:
-            lower[~outside] += above  # the part of the entry that gamma sin(theta) does not supply
+            lower[~outside] += above  # the difference between the entry and gamma sin(theta)
             self.triangle.copy_(lower)
 
     def extra_repr(self) -> str:
-        """Show the size and what differs from the defaults."""
+        """Return the size and all options that differ from their defaults, for the printed module."""
         shown = [str(self.n)]
         shown += [f"{name}={getattr(self, name)}" for name in ("delta", "triangle_decay") if getattr(self, name)]
         shown += ["train_gamma=False"] * (not isinstance(self.gamma, nn.Parameter))

@@ -1,7 +1,7 @@
-"""exp(A) of a skew matrix by a diagonal Pade approximant, and what its gradient costs.
+"""exp(A) of a skew matrix by a diagonal Pade approximant, with a cheap gradient.
 
-torch.matrix_exp takes its gradient from the exponential of a 2n x 2n matrix, eight times the work of the
-forward pass and more; here we walk back through the handful of products that were made.
+torch.matrix_exp computes its gradient from the exponential of a 2n x 2n matrix, at least eight times the work of the
+forward pass; here the backward pass goes back through the few products of the forward pass.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ _SINGLE_RADIUS = 3.925724783138660
 
 
 def skew_exponential(A: Tensor, accuracy: torch.dtype = torch.float64) -> Tensor:
-    """Return exp(A), orthogonal to rounding, for a skew float64 matrix.
+    """Return exp(A), orthogonal up to rounding, for a skew float64 matrix.
 
     exp(X) ~ (V - U)^-1 (V + U) with U odd and V even in X = A / 2^s (Higham 2005, algorithm 2.3), then s
-    squarings. For a skew X the quotient is itself a Cayley transform, hence orthogonal to rounding whatever the degree;
-    each squaring doubles what rounding there is, so the defect is about 1e-16 times the norm of A.
+    squarings. For a skew X the quotient is itself a Cayley transform, hence orthogonal up to rounding for any degree;
+    each squaring doubles the rounding error, so the defect is about 1e-16 times the norm of A.
 
     Args:
         A: the matrix.
-        accuracy: that of the parameters behind A. Below float64 the exponential is that of a matrix which differs from
-            A by less than rounding them did, and the gradient is computed in float32: less than half the work.
+        accuracy: dtype of the parameters of A. If it is less precise than float64, a lower degree is used, whose error
+            is smaller than the parameters' rounding error, and the gradient is computed in float32: less than half the
+            work.
     """
     if torch.compiler.is_compiling():
-        # The number of squarings depends on the data, which a traced graph cannot. e^A = e^(A + I) / e: torch 2.13 is
-        # wrong by up to 1e-10 for a single matrix of norm 0.005 to 0.05, and A + I has none below 1.
+        # A traced graph cannot choose the number of squarings from values, so torch's function is used. It is called
+        # for A + I, as e^A = e^(A + I) / e: torch 2.13 is wrong by up to 1e-10 for a single matrix of norm 0.005 to
+        # 0.05, and the norm of A + I is at least 1.
         eye = torch.eye(A.shape[-1], dtype=A.dtype, device=A.device)
         return torch.matrix_exp(A + eye) / math.e
     if accuracy != torch.float64:
@@ -56,7 +58,7 @@ def _squarings(norm: float, radius: float) -> int:
 
 
 def _scale(squarings: int) -> float:
-    """Return what A is multiplied with; NaN where float64 holds no digit of its angles modulo 2 pi."""
+    """Return 2^-squarings; NaN if A is so large that float64 has no correct digit of its angles modulo 2 pi."""
     return 0.5**squarings if squarings <= 52 else math.nan
 
 
@@ -72,13 +74,15 @@ def _pade(X: Tensor) -> Tensor:
 
 
 class _SingleGradient(torch.autograd.Function):
-    """The [7/7] approximant in float64, with a gradient in float32 that is skew as A is.
+    """The [7/7] approximant in float64, with a skew gradient in float32.
 
-    U = X Q(X^2) and V are an odd and an even polynomial of the skew X: U is skew, all even powers are symmetric, and
-    so only those parts of their gradients count. That saves two of the nine products of plain backpropagation.
+    U = X Q(X^2) and V are an odd and an even polynomial of the skew X: U is skew and all even powers are symmetric, so
+    that only the skew or symmetric parts of their gradients matter. This saves two of the nine products of plain
+    backpropagation.
 
-    What has to be within the radius is the largest angle by which exp(A) turns, the 2-norm of A. Its fourth power is at
-    most the 1-norm of A^4, a much closer bound than the 1-norm of A where A is full, so that squarings are rare.
+    The approximant is accurate if the 2-norm of A, the largest angle by which exp(A) rotates, is within the radius. Its
+    fourth power is at most the 1-norm of A^4, which for a dense A is a much tighter bound than the 1-norm of A, so that
+    squarings are rarely needed.
     """
 
     @staticmethod
@@ -109,7 +113,7 @@ class _SingleGradient(torch.autograd.Function):
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
         (G,) = gradients
         A, pivots, X, X2, X4, Q, LU, *rotations = ctx.saved_tensors
-        if torch.is_grad_enabled():  # somebody takes derivatives of the gradient
+        if torch.is_grad_enabled():  # a second derivative is needed
             return torch.autograd.grad(skew_exponential(A), A, G, create_graph=True)[0]
         c = _SINGLE
         dW = G.float()

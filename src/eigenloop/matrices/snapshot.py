@@ -1,4 +1,4 @@
-"""Noticing that a module changed since something was built from its tensors."""
+"""Detects whether a module has changed since something was built from its tensors."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from torch import nn
 
 
 class Snapshot:
-    """The parameters, buffers and submodules of a module, and the state in which its tensors were.
+    """A record of the parameters, buffers and submodules of a module, with the version counters of its tensors.
 
-    It is asked before every use of what was built, so the question is cheap: a fifth of a microsecond a tensor.
+    `unchanged` is called before every use of what was built, so it is cheap: a fifth of a microsecond per tensor.
     """
 
     def __init__(self, module: nn.Module) -> None:
@@ -23,7 +23,7 @@ class Snapshot:
         self._modules = [(owner._modules, name, child) for owner in owners for name, child in owner._modules.items()]
 
     def unchanged(self) -> bool:
-        """Whether every tensor is in its place and unwritten; writes to inference tensors are not counted by torch."""
+        """Whether no tensor was replaced or written to; torch does not count writes to inference tensors."""
         for table, name, tensor, address, version in self._tensors:
             if table.get(name) is not tensor or tensor.data_ptr() != address:
                 return False
@@ -32,5 +32,5 @@ class Snapshot:
         return all(modules.get(name) is child for modules, name, child in self._modules)
 
     def requires_grad(self) -> bool:
-        """Whether something that is built from these tensors now has a gradient."""
+        """Whether a tensor built from these tensors now would require a gradient."""
         return any(tensor.requires_grad for _, _, tensor, _, _ in self._tensors)

@@ -17,13 +17,13 @@ def _flat_upper(n: int, device: torch.device) -> Tensor:
 
 
 def upper(entries: Tensor, n: int) -> Tensor:
-    """Spread n(n-1)/2 entries over the strict upper triangle, row by row; differentiable."""
+    """Return the strictly upper triangular matrix with the given n(n-1)/2 entries, row by row; differentiable."""
     flat = entries.new_zeros(n * n).scatter(0, _flat_upper(n, entries.device), entries)
     return flat.view(n, n)
 
 
 def upper_entries(matrix: Tensor) -> Tensor:
-    """Collect the strict upper triangle as a vector: the inverse of `upper`."""
+    """Return the strict upper triangle as a vector: the inverse of `upper`."""
     return matrix.reshape(-1)[_flat_upper(matrix.shape[0], matrix.device)]
 
 

@@ -16,7 +16,7 @@ from eigenloop.matrices.errors import NotInSetError
 from eigenloop.matrices.opaque import opaque
 from eigenloop.matrices.orthogonality import real_only
 
-#: The derivative of an eigenvalue beyond which it counts as multiple, and the least rho beside ||T||_F; see
+#: The condition number above which an eigenvalue counts as multiple, and the least rho relative to ||T||_F; see
 #: Note [Where the spectral radius has no gradient].
 _LARGEST_CONDITION, _LEAST_RADIUS = 1e4, 1e-6
 
@@ -24,8 +24,8 @@ _LARGEST_CONDITION, _LEAST_RADIUS = 1e4, 1e-6
 class UnitDisc(Matrix):
     r"""W = T / (rho(T) + eps), rho the spectral radius; plain T until rho(T) first exceeds 1.
 
-    From then on T is normalised for good, also where rho(T) falls below 1 again (the published rule), so with eps = 0
-    the largest eigenvalue sits on the unit circle.
+    From then on T is always normalised, even if rho(T) falls below 1 again (the published rule), so that with eps = 0
+    the largest eigenvalue lies on the unit circle.
 
     Note [The gradient of the spectral radius]
         With lambda the dominant eigenvalue, T u = lambda u and y^T T = lambda y^T (y = conj v of the paper),
@@ -33,19 +33,19 @@ class UnitDisc(Matrix):
 
             dL/dT = (1 / (rho + eps)) [ G - sum(G . W) C / rho ].
 
-        Proposition 3.2 prints C / (rho + eps) in place of C / rho, which is right for eps = 0 only.
+        Proposition 3.2 has C / (rho + eps) in place of C / rho, which is correct only for eps = 0.
 
     Note [Where the spectral radius has no gradient]
-        If lambda is a multiple eigenvalue, y^T u may vanish and rho has no gradient; if it is nearly one, the gradient
-        is huge and holds for tiny steps only. Beyond a size of 10^4 (the condition number of lambda) rho is held
-        constant for that step: W stays in the disc, and T moves along G. The paper suggests to leave the
-        normalisation out for a few steps instead, which lets the state grow. That is done here only where rho nearly
-        vanishes beside T (T = 0, nilpotent T), so that there is nothing to divide by, and W = T is in the disc.
-        A warning tells of either.
+        If lambda is a multiple eigenvalue, y^T u may vanish and rho has no gradient; if it is nearly multiple, the
+        gradient is huge and valid for tiny steps only. If its norm, the condition number of lambda, exceeds 10^4, rho
+        is treated as a constant in that step: W stays in the disc, and T moves along G. The paper suggests skipping the
+        normalisation for a few steps instead, which lets the state grow. Here it is skipped only if rho is nearly zero
+        relative to T (T = 0, nilpotent T), so that dividing by it is impossible; W = T is then in the disc. Both cases
+        give a warning.
 
     Args:
         n: size.
-        eps: keeps the largest eigenvalue inside the disc by eps / (rho + eps).
+        eps: makes the distance of the largest eigenvalue from the unit circle eps / (rho + eps).
         init: ``"disc"`` (the paper's: gamma_j exp(+-i t_j), gamma ~ U(-1, 1), t ~ U(0, pi/2)), or a matrix of
             spectral radius at most 1.
         generator: for reproducible draws.
@@ -88,7 +88,7 @@ class UnitDisc(Matrix):
             raise ValueError(f"init={init!r} is not known: choose 'disc' or give a matrix")
 
     def exact(self) -> Tensor:
-        """Compute W; a training forward also remembers the leading vectors and whether rho has passed 1."""
+        """Compute W; a training forward pass also stores the leading eigenvectors and whether rho has exceeded 1."""
         T = self.weight.double()
         divisor, derivative, *carried = _divisor(T.detach(), self.right, self.left, self.normalised, self.eps)
         if self.training and torch.is_grad_enabled() and isinstance(self.weight, nn.Parameter):
@@ -117,7 +117,7 @@ class UnitDisc(Matrix):
         self.normalised.zero_()
 
     def extra_repr(self) -> str:
-        """Show the size, and eps if there is one."""
+        """Return the size, and eps if it is not zero, for the printed module."""
         return str(self.n) if self.eps == 0 else f"{self.n}, eps={self.eps}"
 
 
@@ -137,9 +137,9 @@ def _divisor_fake(
 def _divisor(
     T: Tensor, right: Tensor, left: Tensor, normalised: Tensor, eps: float
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return what T is divided by, its derivative, and what a training forward carries on.
+    """Return the divisor of T, its derivative, and the buffers that a training forward pass stores.
 
-    The divisor is rho(T) + eps, and 1 without a derivative where W = T: before the switch, and where rho vanishes.
+    The divisor is rho(T) + eps, or 1 with derivative zero if W = T: before normalisation starts, and if rho vanishes.
     """
     one, zero = T.new_ones(()), torch.zeros_like(T)
     if not torch.isfinite(T).all():
@@ -153,7 +153,7 @@ def _divisor(
 
 
 def _vanishes(radius: float, eps: float, T: Tensor) -> bool:
-    """Whether rho + eps is nothing to divide T by; with a warning where it is."""
+    """Whether rho + eps is too small to divide T by; warns if it is."""
     vanishes = radius + eps <= _LEAST_RADIUS * float(torch.linalg.matrix_norm(T))
     if vanishes:
         warnings.warn(
@@ -165,7 +165,7 @@ def _vanishes(radius: float, eps: float, T: Tensor) -> bool:
 
 
 def _radius_derivative(leading: Dominant) -> Tensor:
-    """Return C / rho; zero, with a warning, where the dominant eigenvalue is multiple or nearly so."""
+    """Return C / rho, or zero with a warning if the dominant eigenvalue is multiple or nearly multiple."""
     n = len(leading.right)
     if leading.derivative is None or leading.condition > _LARGEST_CONDITION:
         warnings.warn(
@@ -178,7 +178,7 @@ def _radius_derivative(leading: Dominant) -> Tensor:
 
 
 class _Divisor(torch.autograd.Function):
-    """rho(T) + eps with the derivative that was found beside it."""
+    """rho(T) + eps with a derivative that was computed beforehand."""
 
     @staticmethod
     def forward(ctx: Any, T: Tensor, divisor: Tensor, derivative: Tensor) -> Tensor:

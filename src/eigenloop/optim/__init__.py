@@ -1,4 +1,4 @@
-"""Optimizers and parameter groups of the published systems."""
+"""Optimizers and parameter groups of the published models."""
 
 from __future__ import annotations
 

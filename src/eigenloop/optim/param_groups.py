@@ -1,4 +1,4 @@
-"""Two learning rates, as every paper of the field uses, and the decay that nnRNN gives its triangle."""
+"""Parameter groups with two learning rates, as in the papers, and nnRNN's weight decay of T."""
 
 from __future__ import annotations
 
@@ -14,18 +14,25 @@ def param_groups(
 ) -> list[dict[str, Any]]:
     """Sort the parameters of a network into groups for any torch optimizer.
 
-    * ``"recurrent"``: the matrices' slow parameters, at `recurrent_lr` and without decay, which would pull W
-      towards the identity;
-    * ``"projected"``: matrices that the optimizer itself keeps on their set (`ProjUNN`, `UnitaryCayley`), at
+    * ``"recurrent"``: the matrices' slow parameters, with learning rate `recurrent_lr` and without weight decay, which
+      would pull W towards the identity;
+    * ``"projected"``: matrices that the optimizer itself keeps on their set (`ProjUNN`, `UnitaryCayley`), with
       `recurrent_lr`;
-    * ``"decay 0"``, ``"decay 1e-06"``, ...: matrix parameters with a decay of their own (Schur's), at `lr`;
-    * ``"other"``: everything else, at `lr`, with `weight_decay` if it is given.
+    * ``"decay 0"``, ``"decay 1e-06"``, ...: matrix parameters with their own weight decay (`Schur`), with `lr`;
+    * ``"other"``: everything else, with `lr`, and `weight_decay` if it is given.
 
     Args:
         module: the network, or any part of it.
         lr: learning rate.
         recurrent_lr: learning rate of the recurrent matrices; default: lr / 10, the papers' rule of thumb.
-        weight_decay: for the ``"other"`` group; default: the optimizer's own default.
+        weight_decay: weight decay of the ``"other"`` group; default: that of the optimizer.
+
+    Returns:
+        Dicts with ``name``, ``params``, ``lr`` and further options; empty groups and frozen parameters are left out.
+
+    Raises:
+        TypeError: `module` is not a module.
+        ValueError: a learning rate is negative.
 
     >>> import torch, eigenloop as el
     >>> net = el.Model(el.build("scornn", 10, 64), output_size=9)

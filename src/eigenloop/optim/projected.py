@@ -1,4 +1,4 @@
-"""What optimizers that keep a matrix on its set share: an ordinary step for the rest, and a watch on the set."""
+"""The base of optimizers that keep a matrix on its set; other parameters take an ordinary step."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from torch.optim.optimizer import ParamsT
 from eigenloop.matrices import nearest_orthogonal, orthogonality_defect
 from eigenloop.optim.stepwise import StepwiseOptimizer, real_view
 
-#: A matrix is projected back when max|W'W - I| passes this. It is checked at intervals, and after each step so
-#: long that the rounding of W before it is amplified.
+#: A matrix is projected back if max|W'W - I| exceeds the first number. This is checked at intervals (the second number,
+#: in steps), and after each step longer than the third, which amplifies earlier rounding errors of W.
 _ALLOWED, _LOOK_EVERY, _LONG = 1e-6, 20, 0.1
 
 
@@ -37,7 +37,7 @@ class ProjectedOptimizer(StepwiseOptimizer):
 
     @abstractmethod
     def _moved(self, W: Tensor, direction: Tensor, group: dict[str, Any]) -> Tensor:
-        """Return the matrix on the set to which a step along `direction` leads from W; both in double precision."""
+        """Return the matrix on the set after a step from W along `direction`; both in double precision."""
 
     def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
         direction = self._preconditioned(parameter, grad, group)
@@ -60,9 +60,9 @@ class ProjectedOptimizer(StepwiseOptimizer):
         parameter.copy_(W)
 
     def _preconditioned(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> Tensor:
-        """Return g (SGD), or g / (sqrt(ms) + eps) with ms <- alpha ms + (1 - alpha) g^2 from 0 (torch's RMSprop).
+        """Return g (SGD), or g / (sqrt(ms) + eps) with ms <- alpha ms + (1 - alpha) g^2, at first 0 (torch's RMSprop).
 
-        Of a complex g each part has an ms of its own, see `real_view`.
+        The real and imaginary parts of a complex g have separate ms, see `real_view`.
         """
         if group["base"] == "sgd" or (group["projected"] and not self._normalises):
             return grad

@@ -1,4 +1,4 @@
-"""projUNN (Kiani, Balestriero, LeCun, Lloyd 2022): low-rank steps of an orthogonal matrix, projected in O(k n^2)."""
+"""projUNN (Kiani, Balestriero, LeCun, Lloyd 2022): rank-k steps of an orthogonal matrix, projected in O(k n^2)."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ from eigenloop.optim.projected import ProjectedOptimizer
 
 
 class ProjUNN(ProjectedOptimizer):
-    r"""Replace the step d of a matrix W by a rank-k approximation a b^T and bring W + a b^T back to the group.
+    r"""Replaces the step d of a matrix W by a rank-k approximation a b^T and projects W + a b^T back to the group.
 
     * variant D: the nearest orthogonal matrix, (W + a b^T) ((W + a b^T)^T (W + a b^T))^{-1/2} (theorem 3.2);
     * variant T: along the group, W exp((W^T a b^T - b a^T W) / 2) (theorem 3.3).
 
-    Both change W in the span of [b, W^T a] only, so a 2k x 2k problem is solved.
+    Both change W only in the span of [b, W^T a], so that only a 2k x 2k problem has to be solved.
 
     Note [Divide the step, not the gradient]
-        RMSprop's step does not depend on the scale of the gradient, so a smaller rate for W means dividing the
-        preconditioned step: `divider`, 32 for adding and copying in the papers, beside `lr`.
+        RMSprop's step does not depend on the scale of the gradient, so a lower learning rate for W means dividing the
+        preconditioned step by `divider`, 32 for adding and copying in the papers.
 
     Note [RMSprop of the raw gradient]
-        The paper lets RMSprop see the gradient G of an unconstrained W. Part of G leads out of the group; the
-        projection would undo it, but not once every entry is divided by its own size: what is left after projection
-        need not go downhill. ``tangent=True`` takes (G - W G^T W) / 2 instead, G without that part, before RMSprop.
-        That is not in the paper. docs/quantization.md has a task that is learnt only this way.
+        In the paper, RMSprop is applied to the gradient G of an unconstrained W. One component of G is normal to the
+        group. The projection would remove it, but not after RMSprop has divided every entry by its own magnitude: the
+        projected step need not be a descent direction. ``tangent=True`` removes that component before RMSprop, by
+        taking (G - W G^T W) / 2. This is not in the paper. docs/quantization.md has a task that is learnt only with it.
 
     Args:
-        params: groups of `eigenloop.optim.param_groups`, which mark the matrices; everything else takes the
-            ordinary step.
+        params: groups of `eigenloop.optim.param_groups`, which mark the matrices; all other parameters take an ordinary
+            step.
         lr: learning rate of groups without their own.
         rank: k.
         sampler: ``"lsi"`` (a random sketch of d's rows) or ``"column"`` (k columns of d, drawn by their norms).
         variant: ``"D"`` or ``"T"``.
         base: ``"rmsprop"`` or ``"sgd"``.
         divider: divides the step of W.
-        tangent: take the gradient along the group; False is the paper's.
+        tangent: use only the component of the gradient along the group; False as in the paper.
         alpha: RMSprop's smoothing factor.
         eps: added to RMSprop's denominator.
-        weight_decay: of groups without their own.
-        seed: of the sampler's own generator, whose state is in the state_dict.
+        weight_decay: weight decay of groups without their own.
+        seed: seed of the sampler's generator, whose state is saved in the state_dict.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.RNN(3, 8, recurrent="orthogonal"), 2)
@@ -94,7 +94,7 @@ class ProjUNN(ProjectedOptimizer):
         return (nearest if group["variant"] == "D" else along)(W, a, b)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state with that of the sampler's generator."""
+        """Return the state of the optimizer and of the sampler's generator."""
         return {**super().state_dict(), "generator": self.generator.get_state()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -110,31 +110,31 @@ class ProjUNN(ProjectedOptimizer):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
-        if not hasattr(self, "generator"):  # unpickled; load_state_dict comes here too, with one of its own
+        if not hasattr(self, "generator"):  # unpickled; load_state_dict also calls this, but already has a generator
             self.generator = torch.Generator()
         if "generator" in state:
             self.generator.set_state(state.pop("generator"))
         super().__setstate__(state)
         for group in self.param_groups:
-            group.setdefault("tangent", False)  # saved before there was the option
+            group.setdefault("tangent", False)  # saved before this option existed
 
 
 def along_the_group(W: Tensor, grad: Tensor) -> Tensor:
-    """Return (G - W G^T W) / 2, the part of a gradient G along the orthogonal group at W."""
+    """Return (G - W G^T W) / 2, the component of a gradient G tangent to the orthogonal group at W."""
     return (grad - W @ grad.mT @ W) / 2
 
 
 def _lsi(d: Tensor, rank: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Project d on the row space of a random sketch R^T d: a = d b with b orthonormal (n, k)."""
+    """Project d onto the row space of a random sketch R^T d: return a = d b and b, orthonormal (n, k)."""
     drawn = torch.randn(len(d), rank, dtype=d.dtype, generator=generator).to(d.device)
     b = torch.linalg.qr(d.mT @ torch.linalg.qr(drawn).Q).Q
     return d @ b, b
 
 
 def _columns(d: Tensor, rank: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """Project d on the span of k of its columns, drawn without replacement by their norms."""
+    """Project d onto the span of k of its columns, drawn without replacement with weights given by their norms."""
     norms = torch.linalg.vector_norm(d, dim=0).cpu()
-    weights = norms + norms.max().clamp_min(torch.finfo(d.dtype).tiny) * 1e-12  # so that k columns can be drawn
+    weights = norms + norms.max().clamp_min(torch.finfo(d.dtype).tiny) * 1e-12  # k columns need weights > 0
     chosen = torch.multinomial(weights, rank, generator=generator).to(d.device)
     a = torch.linalg.qr(d[:, chosen]).Q
     return a, d.mT @ a
@@ -143,7 +143,8 @@ def _columns(d: Tensor, rank: int, generator: torch.Generator) -> tuple[Tensor, 
 def nearest(W: Tensor, a: Tensor, b: Tensor) -> Tensor:
     """Return the orthogonal matrix nearest to W + a b^T (variant D), for W orthogonal and a, b of shape (n, k).
 
-    (W + a b^T)^T (W + a b^T) = I + S with S in the span of u = eig of [b, W^T a]; its inverse root scales along u.
+    (W + a b^T)^T (W + a b^T) = I + S with S in the span of [b, W^T a]; its inverse square root only scales along the
+    eigenvectors u of S.
     """
     turned = W.mT @ a
     basis = torch.linalg.qr(torch.cat((b, turned), dim=1)).Q
@@ -152,7 +153,7 @@ def nearest(W: Tensor, a: Tensor, b: Tensor) -> Tensor:
     s, vectors = torch.linalg.eigh(cross + cross.mT + inner_b @ (a.mT @ a) @ inner_b.mT)
     u = basis @ vectors
     moved = W + a @ b.mT
-    # 1 + s are squared singular values of W + a b^T; where one nearly vanishes beside another, its root is noise.
+    # 1 + s are squared singular values of W + a b^T; one that is tiny relative to another is mostly rounding error.
     squares = 1 + s
     if not squares.min() > 1e-6 * squares.max():
         return nearest_orthogonal(moved)

@@ -1,4 +1,4 @@
-"""Optimizers that treat one parameter after the other."""
+"""The base of optimizers that update one parameter after the other."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from torch.optim.optimizer import Optimizer
 
 
 class OutdatedStateError(ValueError):
-    """A saved state of an optimizer is not what its present version resumes from."""
+    """The saved state of an optimizer comes from an older version and cannot be resumed."""
 
 
 class StepwiseOptimizer(Optimizer):
-    """The loop over groups and parameters; a subclass moves one parameter by its gradient."""
+    """The loop over groups and parameters; a subclass implements the update of one parameter in `_move`."""
 
     @abstractmethod
     def _move(self, parameter: Tensor, grad: Tensor, group: dict[str, Any]) -> None:
-        """Move one parameter in place; weight decay is in `grad` already."""
+        """Update one parameter in place; weight decay is already included in `grad`."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Take one step; the closure, if given, recomputes the loss, which is returned."""
+        """Take one step and return the loss, if a closure that computes it is given."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -42,7 +42,7 @@ class StepwiseOptimizer(Optimizer):
         return loss
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Restore the state; refuse one that is not shaped as the parameters are."""
+        """Restore the state; raises OutdatedStateError if its shapes do not match those of the parameters."""
         super().load_state_dict(state_dict)
         for parameter, state in self.state.items():
             for value in state.values():
@@ -55,9 +55,9 @@ class StepwiseOptimizer(Optimizer):
 
 
 def real_view(tensor: Tensor) -> Tensor:
-    """Return a complex tensor as real and imaginary parts, (..., 2), on the same memory; a real one as it is.
+    """Return a complex tensor as a real view (..., 2) of its real and imaginary parts; a real tensor unchanged.
 
-    Element-wise optimizers treat the two parts as numbers of their own, as torch's, Wisdom's and EUNN's do: each is
-    divided by its own size.
+    Element-wise optimizers treat the two parts as separate numbers, as in torch and in the code of Wisdom and of EUNN:
+    each is divided by its own root mean square.
     """
     return torch.view_as_real(tensor) if tensor.is_complex() else tensor

@@ -1,4 +1,4 @@
-"""RMSprop as TensorFlow 1 computes it, with which scoRNN, ENRNN, GORU, EURNN and NC-GRU were trained."""
+"""RMSprop as in TensorFlow 1, with which scoRNN, ENRNN, GORU, EURNN and NC-GRU were trained."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from eigenloop.optim.stepwise import StepwiseOptimizer, real_view
 class TFRMSprop(StepwiseOptimizer):
     """ms <- decay ms + (1 - decay) g^2,  p <- p - lr g / sqrt(ms + eps), with ms = 1 at the start.
 
-    torch's RMSprop starts at ms = 0 and adds eps outside the root: its first step is 1 / sqrt(1 - alpha) times the
-    rate in every coordinate, ten times at alpha = 0.99. This one starts with steps of lr g and needs about
-    19 ln(1/g) of them to forget the 1: a warm-up that the published settings rely on.
+    torch's RMSprop starts with ms = 0 and adds eps outside the root: its first step is 1 / sqrt(1 - alpha) times the
+    learning rate in every coordinate, ten times for alpha = 0.99. TensorFlow's starts with steps of about lr g, and the
+    initial 1 loses its influence after about 19 ln(1/g) steps: a warm-up that the published settings rely on.
 
     Args:
         params: parameters or groups.
         lr: learning rate.
-        decay: of the mean square.
+        decay: decay of the mean square.
         eps: added inside the root.
-        momentum: of the step; TensorFlow's order, momentum * m + lr g / sqrt(ms + eps).
-        weight_decay: times p, added to g.
+        momentum: momentum of the step, in TensorFlow's order: m <- momentum * m + lr g / sqrt(ms + eps).
+        weight_decay: weight_decay * p is added to g.
 
     >>> p = torch.nn.Parameter(torch.tensor([1.0]))
     >>> (3 * p).sum().backward()

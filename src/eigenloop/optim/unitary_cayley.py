@@ -1,4 +1,4 @@
-"""The step of the full-capacity uRNN (Wisdom, Powers, Hershey, Le Roux, Atlas 2016, section 4)."""
+"""The optimizer of the full-capacity uRNN (Wisdom, Powers, Hershey, Le Roux, Atlas 2016, section 4)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from eigenloop.optim.projected import ProjectedOptimizer
 class UnitaryCayley(ProjectedOptimizer):
     r"""X <- (I + lr/2 A)^{-1} (I - lr/2 A) X with A = G X^H - X G^H, for unitary or orthogonal matrices.
 
-    A is skew-Hermitian, so its Cayley transform is unitary and X stays so; to first order X moves down the gradient
-    within the group. All other parameters take RMSprop's step, or SGD's.
+    A is skew-Hermitian, so its Cayley transform is unitary and X stays unitary; to first order X follows the negative
+    gradient within the group. All other parameters take a step of RMSprop or SGD.
 
     Args:
         params: groups of `eigenloop.optim.param_groups`, which mark the matrices.
@@ -25,7 +25,7 @@ class UnitaryCayley(ProjectedOptimizer):
         base: ``"rmsprop"`` or ``"sgd"`` for all other parameters.
         alpha: RMSprop's smoothing factor.
         eps: added to RMSprop's denominator.
-        weight_decay: of groups without their own.
+        weight_decay: weight decay of groups without their own.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.RNN(3, 8, recurrent="unitary"), 2, complex_readout="both")

@@ -1,4 +1,4 @@
-"""What the HTML pages share: how templates are filled in, the frame of a page, its colours and letters."""
+"""Shared parts of the HTML pages: rendering of templates, the frame of a page, its colours and fonts."""
 
 from eigenloop.pages.page import Frame, environment, frame, printable
 

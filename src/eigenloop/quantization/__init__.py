@@ -1,4 +1,4 @@
-"""Recurrent networks in few bits: the quantizer of QORNN, in a layer while it trains or applied to a trained one."""
+"""Recurrent networks in few bits: QORNN's quantizer, for training with quantized weights or after training."""
 
 from __future__ import annotations
 

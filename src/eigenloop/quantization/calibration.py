@@ -1,4 +1,4 @@
-"""Choosing the ranges of rounded inputs, states and cells from data."""
+"""Calibration: choosing the ranges of rounded inputs, states and cells from data."""
 
 from __future__ import annotations
 
@@ -24,17 +24,20 @@ def calibrate_(
     state_bits: int | StateQuantizer | None = None,
     share: float = 1.0,
 ) -> M:
-    """Set the range of every rounded input, state and cell to what a network needs for some data.
+    """Set the range of every rounded input, state and cell from the values that occur on some data.
 
-    The network runs over the data once, in evaluation and without rounding of states; its weights stay as they are.
-    For a network that is to be trained this is the start, for a trained one it is quantization after training.
+    The network runs over the data once, in evaluation mode and without rounding of states; its weights do not change.
+    Before training this gives initial ranges; for a trained network it is post-training quantization.
 
     Args:
         network: a layer or Model with `state_bits`, changed in place and returned.
-        X: what the network is called with.
+        X: the input of the network.
         lengths: valid steps of each sequence, as the network takes them.
-        state_bits: round the states in this way from now on; default: as the network does.
-        share: of the numbers that shall lie inside the range; below 1 leaves a few large ones to be cut off.
+        state_bits: round the states with this width or `StateQuantizer` from now on; default: as the network does.
+        share: share of the values that must lie inside the range; below 1, some of the largest are clamped.
+
+    Raises:
+        ValueError: `share` is not in (0, 1], the network does not round its states, or its values are not finite.
 
     >>> import eigenloop as el
     >>> net = calibrate_(el.RNN(3, 8, nonlinearity="relu"), torch.randn(20, 4, 3), state_bits=8)
@@ -54,7 +57,7 @@ def calibrate_(
 
 @contextmanager
 def calibrating(network: nn.Module, share: float = 1.0) -> Iterator[None]:
-    """Set the ranges by all that the network computes inside the ``with``, which runs without rounding of states."""
+    """Set the ranges from all values that occur inside the ``with``, where the network runs without rounding states."""
     if not 0 < share <= 1:
         raise ValueError(f"share is a part of all numbers, above 0 and at most 1, got {share!r}")
     layers = _layers(network)
@@ -100,7 +103,7 @@ def _set_ranges(layer: QuantizableLayer, share: float) -> None:
 
 
 def bounded_by(values: Tensor, share: float) -> float:
-    """Return a number that is not below `share` of all |values|.
+    """Return the smallest |value| that at least `share` of all |values| do not exceed.
 
     >>> bounded_by(torch.tensor([1.0, -9.0, 2.0, 3.0]), 0.75)
     3.0

@@ -1,4 +1,4 @@
-"""The whole numbers that a quantized network computes with, and their steps: what a device stores."""
+"""The integer codes and steps of a quantized network's matrices, as a device stores them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from eigenloop.quantization.readout import QuantizableReadout
 
 @dataclass(frozen=True)
 class Codes:
-    """A quantized matrix, numbers * step / divisor, plus I where it was quantized around the identity.
+    """A quantized matrix: numbers * step, plus I if it is quantized around the identity, divided by `divisor`.
 
     Attributes:
-        numbers: -2^(k-1) .. 2^(k-1) - 1, as int32.
-        step: of the whole matrix, (), or of every row, (rows, 1).
+        numbers: integer codes in -2^(k-1) .. 2^(k-1) - 1, as int32.
+        step: step of the matrix, (), or of each row, (rows, 1).
         bits: k.
-        divisor: the norm or radius by which the matrix is divided (`Quantizer.normalise`); None where it is not.
+        divisor: the norm or spectral radius by which the matrix is divided (`Quantizer.normalise`), or None.
         around_identity: whether I is added, before the division.
     """
 
@@ -32,7 +32,7 @@ class Codes:
     around_identity: bool = False
 
     def matrix(self) -> Tensor:
-        """Return the matrix that the network uses, to the last bit."""
+        """Return the matrix that the network uses, bit for bit."""
         weights = self.numbers.to(self.step.dtype) * self.step
         if self.around_identity:
             weights = torch.eye(len(weights), dtype=weights.dtype, device=weights.device) + weights
@@ -41,10 +41,10 @@ class Codes:
 
 @torch.no_grad()
 def network_codes(network: nn.Module) -> dict[str, Codes]:
-    """Return the codes of every matrix that a network quantizes in evaluation, by the names of `size_report`.
+    """Return the codes of every matrix that a network quantizes in evaluation, by the names in `size_report`.
 
-    Quantizing `recurrent_matrix()` again need not give them: that matrix is quantized already, and a largest entry
-    that was cut off makes the next step smaller.
+    Quantizing `recurrent_matrix()` again may give other codes: that matrix is already quantized, and if its largest
+    entry was clamped, the new step is smaller.
 
     >>> import eigenloop as el
     >>> rnn = el.RNN(3, 8, bits=4)

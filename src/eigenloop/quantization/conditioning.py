@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def singular_ratio(W: Tensor) -> float:
-    """Return sigma_min / sigma_max, 1 for an orthogonal matrix; 0 for zeros, NaN where W is not finite.
+    """Return sigma_min / sigma_max: 1 for an orthogonal matrix, 0 for the zero matrix, NaN if W is not finite.
 
     >>> singular_ratio(torch.diag(torch.tensor([2.0, 1.0])))
     0.5
@@ -22,7 +22,7 @@ def singular_ratio(W: Tensor) -> float:
 
 @dataclass(frozen=True)
 class Departure:
-    """How far q(W) is from orthogonal, and how far it can be.
+    """The distance of q(W) from orthogonal, and its bounds.
 
     Attributes:
         gram: ||q(W) q(W)^T - I||_F.
@@ -38,7 +38,7 @@ class Departure:
 
 
 def departure(quantized: Tensor, bits: int) -> Departure:
-    """Measure q(W) of an orthogonal W against the bounds (3) and (4), which hold as no entry of W exceeds 1.
+    """Compare q(W) of an orthogonal W with the bounds (3) and (4), which hold because no entry of W exceeds 1.
 
     >>> measures = departure(torch.eye(2), bits=8)
     >>> measures.gram, measures.gram_bound

@@ -1,4 +1,4 @@
-"""What a quantized layer does with its matrices, after they are built and before they are used."""
+"""How a layer quantizes its matrices after they are built and before they are used."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from torch import Tensor
 
 from eigenloop.quantization.quantizer import checked_bits, quantize
 
-#: How far a matrix is from orthogonal, as a penalty: ||W W^T - I||_F^2 (eq. 2), or sum (sigma_i - 1)^2 (appendix D).
+#: Penalties for the distance from orthogonal: ||W W^T - I||_F^2 (eq. 2), or sum (sigma_i - 1)^2 (appendix D).
 REGULARISERS = ("gram", "spectral")
-#: What a quantized matrix may be divided by.
+#: The divisors of a quantized matrix, by the value of `normalise`.
 _SIZES: dict[str, Callable[[Tensor], Tensor]] = {
     "norm": lambda W: torch.linalg.matrix_norm(W, 2),
     "radius": lambda W: torch.linalg.eigvals(W).abs().max(),
@@ -22,23 +22,24 @@ _SIZES: dict[str, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Quantizer:
-    """How a layer quantizes its matrices, each with a step of its own.
+    """How a layer quantizes its matrices, each with its own step.
 
     Note [Rounding moves the spectrum]
-        q(W) of an orthogonal W has a spectral radius above 1: for Haar matrices with n = 170 1.001 at 8 bits, 1.009 at
-        5, 1.03 at 4, 1.2 at 2. ReLU, which sets half of the state to zero, hides that; modReLU with a bias near 0
-        changes no norm, so a state grows by the radius at every step, over 784 steps 80 times at 5 bits and beyond
-        float32 at 3. Divided by its norm the matrix forgets (radius 0.84 at 4 bits); divided by its radius it does
-        neither. The division costs no bit: a device multiplies the step by it once.
+        q(W) of an orthogonal W has a spectral radius above 1: for Haar matrices with n = 170, 1.001 at 8 bits, 1.009 at
+        5, 1.03 at 4, 1.2 at 2. With ReLU, which sets half of the state to zero, this does not matter. But modReLU with
+        a bias near 0 preserves the norm, so that the state grows by the radius at every step: over 784 steps by a
+        factor of 80 at 5 bits, and beyond float32 at 3. Divided by its norm, the matrix forgets (radius 0.84 at 4
+        bits); divided by its radius, the state neither grows nor decays. The division costs no memory: a device
+        includes it in the step.
 
     Attributes:
         bits: k, 2 to 16.
         around_identity: the recurrent matrix becomes I + q(W - I), for W that stay near I (the adding problem).
-        per_row: a step for every row instead of one for the matrix, which the paper does not have.
+        per_row: a separate step for each row instead of one for the matrix; not in the paper.
         normalise: divide the quantized recurrent matrix by its largest singular value, ``"norm"`` (STE-pen), or by its
-            spectral radius, ``"radius"``, which the paper does not have; see Note [Rounding moves the spectrum].
-        penalty: lambda, what the distance of that matrix from orthogonal weighs in the loss (STE-pen).
-        regulariser: that distance, ``"gram"`` or ``"spectral"``.
+            spectral radius, ``"radius"`` (not in the paper); see Note [Rounding moves the spectrum].
+        penalty: lambda, the weight in the loss of that matrix's distance from orthogonal (STE-pen).
+        regulariser: the measure of that distance, ``"gram"`` or ``"spectral"``.
         post_training: train in floating point and quantize in evaluation only (PTQ).
     """
 
@@ -70,9 +71,9 @@ class Quantizer:
         return quantized if divisor is None else quantized / divisor
 
     def divisor(self, quantized: Tensor) -> Tensor | None:
-        """Return what a quantized recurrent matrix is divided by, if by anything."""
+        """Return the divisor of a quantized recurrent matrix, or None."""
         if self.normalise == "none" or not bool(quantized.isfinite().all()):
-            return None  # the decompositions refuse NaN; here it goes on to the loss, which says so
+            return None  # the decompositions raise for NaN; without them it reaches the loss, where it is reported
         return _SIZES[self.normalise](quantized).clamp_min(torch.finfo(quantized.dtype).tiny)
 
     def input(self, U: Tensor) -> Tensor:
@@ -88,7 +89,7 @@ class Quantizer:
 
 
 def made_quantizer(bits: int | Quantizer | None, around_identity: bool) -> Quantizer | None:
-    """Return the quantizer that a layer's options describe."""
+    """Return the quantizer for a layer's options; None for floating point."""
     if isinstance(bits, Quantizer):
         if around_identity and not bits.around_identity:
             raise ValueError("around_identity=True beside a Quantizer without it: say it in the Quantizer")

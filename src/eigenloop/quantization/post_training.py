@@ -1,4 +1,4 @@
-"""Quantizing a network that is trained already."""
+"""Post-training quantization of the weights."""
 
 from __future__ import annotations
 
@@ -17,15 +17,19 @@ M = TypeVar("M", bound=nn.Module)
 def quantize_(
     network: M, bits: int | Quantizer | None, *, around_identity: bool = False, readout_bits: int | None = None
 ) -> M:
-    """Quantize every U and every recurrent matrix of a trained network from now on; None goes back to floating point.
+    """Quantize every U and every recurrent matrix of a trained network from now on.
 
-    The weights themselves stay as they are, so that other widths can be tried and training can continue through it.
+    The underlying weights do not change, so that other widths can be tried, and training can continue with the
+    quantized weights.
 
     Args:
-        network: changed in place and returned.
-        bits: the width, 2 to 16, or a `Quantizer` with further options.
+        network: a layer or Model, changed in place and returned.
+        bits: the bit width, 2 to 16, or a `Quantizer` with further options; None restores floating point.
         around_identity: the recurrent matrix becomes I + q(W - I).
-        readout_bits: the width of the read-out of an `eigenloop.Model`; default: in floating point, as in QORNN.
+        readout_bits: the bit width of the read-out of an `eigenloop.Model`; default: floating point, as in QORNN.
+
+    Raises:
+        ValueError: there is no recurrent layer of eigenloop, its matrix is complex, or there is no read-out.
 
     >>> import eigenloop as el
     >>> net = quantize_(el.Model(el.RNN(3, 8), 2), bits=4)

@@ -7,20 +7,20 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: The widths that are offered.
+#: The smallest and largest bit width.
 FEWEST, MOST = 2, 16
 
 
 def codes(W: Tensor, bits: int, per_row: bool = False) -> tuple[Tensor, Tensor]:
-    """Return the whole numbers c and the step s of the nearest c * s, with c in -2^(k-1) .. 2^(k-1) - 1.
+    """Return the integer codes c and the step s for which c * s is nearest to W, with c in -2^(k-1) .. 2^(k-1) - 1.
 
-    s = alpha / 2^(k-1), alpha = max |W|; halves are rounded to even. A positive entry of alpha itself has no code and
-    gets the one below.
+    s = alpha / 2^(k-1), alpha = max |W|; halves are rounded to even. An entry +alpha would need the code 2^(k-1) and is
+    clamped to the one below.
 
     Args:
         W: real, (..., rows, columns).
         bits: k.
-        per_row: a step for every row, which the paper does not have.
+        per_row: a separate step for each row; not in the paper.
 
     >>> codes(torch.tensor([[1.0, -1.0, 0.3, 0.0]]), bits=2)
     (tensor([[ 1., -2.,  1.,  0.]]), tensor(0.5000))
@@ -30,13 +30,13 @@ def codes(W: Tensor, bits: int, per_row: bool = False) -> tuple[Tensor, Tensor]:
     half = 2 ** (checked_bits(bits) - 1)
     largest = W.detach().abs()
     alpha = largest.amax(-1, keepdim=True) if per_row else largest.max() if W.numel() else W.new_zeros(())
-    # Zeros are zeros at any step, and what has no step of its own in this precision counts as zero.
+    # An all-zero W has code 0 with any step; so has a W so small that its step would underflow.
     step = torch.where(alpha / half < torch.finfo(W.dtype).tiny, torch.ones_like(alpha), alpha) / half
     return (W.detach() / step).round().clamp(-half, half - 1), step
 
 
 def quantize(W: Tensor, bits: int, per_row: bool = False) -> Tensor:
-    """Return q(W), the nearest matrix on the grid; its gradient goes to W as it is (straight-through, unmasked).
+    """Return q(W) = c * s, the nearest matrix on the grid; the gradient passes to W unchanged (straight-through).
 
     >>> quantize(torch.tensor([[1.0, -1.0, 0.3, 0.0]]), bits=2)
     tensor([[ 0.5000, -1.0000,  0.5000,  0.0000]])
@@ -46,7 +46,7 @@ def quantize(W: Tensor, bits: int, per_row: bool = False) -> Tensor:
 
 
 class _StraightThrough(torch.autograd.Function):
-    """q(W) forward, the identity backward: W + (q(W) - W) would round off the grid."""
+    """q(W) forward, the identity backward; the usual W + (q(W) - W) would leave the grid by rounding."""
 
     generate_vmap_rule = True
 
@@ -65,7 +65,7 @@ class _StraightThrough(torch.autograd.Function):
 
 
 def checked_bits(bits: int) -> int:
-    """Refuse a width that is not offered."""
+    """Return `bits`; raises TypeError or ValueError unless it is a supported bit width."""
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise TypeError(f"bits is a whole number from {FEWEST} to {MOST}, got {bits!r}")
     if not FEWEST <= bits <= MOST:

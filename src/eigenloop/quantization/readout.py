@@ -1,4 +1,4 @@
-"""What a read-out is to a quantizer: a matrix V that may be quantized by itself."""
+"""The base of networks whose read-out matrix V can be quantized separately."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from eigenloop.quantization.quantizer import quantize
 
 
 class QuantizableReadout(nn.Module):
-    """A network that reads y = V h + c off its states; the base of `eigenloop.Model`."""
+    """A network with a read-out y = V h + c; the base of `eigenloop.Model`."""
 
-    #: The width of V; None for floating point.
+    #: The bit width of V; None for floating point.
     readout_bits: int | None
-    #: Holds V and c.
+    #: The linear layer with V and c.
     readout: nn.Linear
 
     def readout_weight(self) -> Tensor:
-        """Return V as it is multiplied with: quantized if it is to be."""
+        """Return V, quantized if `readout_bits` is set."""
         V = self.readout.weight
         return V if self.readout_bits is None else quantize(V, self.readout_bits)

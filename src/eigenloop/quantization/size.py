@@ -1,4 +1,4 @@
-"""What a network weighs on a device: bytes in k bits beside bytes in float32."""
+"""The size of a network on a device: bytes with k-bit weights, compared with float32."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from eigenloop.quantization.quantizer import checked_bits
 from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.scaling import Scaling
 
-#: A float32, and so a step of the quantizer.
+#: Bits of a float32, in which the steps of a quantizer are stored.
 _FLOAT_BITS = 32
-#: Ranges of rounded states, which some layers train.
+#: Ranges of rounded states, which may be parameters.
 _RANGES = ("input_range", "state_range", "cell_range")
 
 
 @dataclass(frozen=True)
 class Part:
-    """A tensor of a network as a device would hold it.
+    """A tensor of a network as a device would store it.
 
     Attributes:
-        name: where it is, as in ``weight_ih_l0``; ``recurrent_l0`` is the dense W.
-        numbers: how many there are, a complex one counting twice.
-        bits: the width of each, 32 for floating point.
-        steps: how many steps of a quantizer come with it.
-        added: whether floating point would not need it at all, as a table of tanh.
-        spare: bytes between and behind rows, which begin with a whole byte each.
+        name: name of the tensor, such as ``weight_ih_l0``; ``recurrent_l0`` is the dense W.
+        numbers: number of entries; a complex entry counts twice.
+        bits: bit width of an entry, 32 for floating point.
+        steps: number of quantization steps stored with it.
+        added: whether a floating-point network does not need it, such as a lookup table of tanh.
+        spare: padding bytes, because each row starts at a byte boundary.
     """
 
     name: str
@@ -44,22 +44,22 @@ class Part:
 
     @property
     def bytes(self) -> int:
-        """In its width: the codes of a tensor packed without gaps, its steps in float32, and what is spare."""
+        """Bytes of the tensor: packed codes, steps in float32, and padding."""
         return math.ceil(self.numbers * self.bits / 8) + self.steps * _FLOAT_BITS // 8 + self.spare
 
     @property
     def float_bytes(self) -> int:
-        """In float32."""
+        """Bytes of the tensor in float32; 0 if it is not needed there."""
         return 0 if self.added else self.numbers * _FLOAT_BITS // 8
 
 
 @dataclass(frozen=True)
 class SizeReport:
-    """The parts of a network; printed, a table.
+    """The sizes of a network's tensors; prints as a table.
 
     Attributes:
-        parts: what is stored.
-        ram: what an integer network keeps in memory while it runs, or the rounded states of one that trains.
+        parts: the stored tensors.
+        ram: working memory: that of an integer network, or the rounded states of a layer with `state_bits`.
     """
 
     parts: tuple[Part, ...]
@@ -67,21 +67,21 @@ class SizeReport:
 
     @property
     def bytes(self) -> int:
-        """All parts in their widths."""
+        """Total bytes of the stored tensors."""
         return sum(part.bytes for part in self.parts)
 
     @property
     def float_bytes(self) -> int:
-        """All parts in float32."""
+        """Total bytes of the stored tensors in float32."""
         return sum(part.float_bytes for part in self.parts)
 
     @property
     def ram_bytes(self) -> int:
-        """All that is kept in memory while an integer network runs."""
+        """Total bytes of working memory."""
         return sum(part.bytes for part in self.ram)
 
     def __str__(self) -> str:
-        """Return a line for every part and one for all; the same for memory."""
+        """Return a table with a line for each stored tensor and the total, then the working memory."""
         width = max((len(part.name) for part in (*self.parts, *self.ram)), default=0)
         lines = [f"{'':{width}}  {'numbers':>10}  {'bits':>5}  {'bytes':>10}  {'float32':>10}"]
         for part in self.parts:
@@ -98,7 +98,7 @@ class SizeReport:
         return "\n".join(lines)
 
     def _compared(self) -> str:
-        """Say how much smaller than in float32 it is; nothing where that cannot be seen."""
+        """Return how many times smaller than in float32 it is, as text; empty if it is not smaller."""
         if not self.bytes:
             return "nothing in it"
         ratio = self.float_bytes / self.bytes
@@ -106,23 +106,25 @@ class SizeReport:
 
 
 class IntegerSizes(Protocol):
-    """A network of `eigenloop.deploy.integer`, which knows its own parts."""
+    """An integer network of `eigenloop.deploy.integer`, which reports its own sizes."""
 
     def size_parts(self) -> tuple[tuple[Part, ...], tuple[Part, ...]]:
-        """Return what is stored and what is in memory."""
+        """Return the stored tensors and the working memory."""
         ...
 
 
 def size_report(
     network: nn.Module | IntegerSizes, bits: int | Quantizer | None = None, readout_bits: int | None = None
 ) -> SizeReport:
-    """Count what a device needs to run a network: U and the dense W in k bits with a step each, all else in float32.
+    """Return the bytes that a device needs for a network: U and dense W in k bits with steps, the rest in float32.
 
     Args:
-        network: an `eigenloop` layer or Model, any module of torch (all in float32), or an integer network, all of
-            whose widths are decided.
-        bits: count as if U and W had this width; default: as the network is quantized.
+        network: an `eigenloop` layer or Model, any torch module (all in float32), or an integer network.
+        bits: count U and W with this width; default: as the network is quantized.
         readout_bits: the same for the read-out.
+
+    Raises:
+        ValueError: a width is given for an integer network, whose widths are fixed.
 
     >>> import eigenloop as el
     >>> net = el.Model(el.build("qornn", 1, 170, bits=4), 10)
@@ -145,7 +147,7 @@ def size_report(
 
 
 def _states(network: nn.Module) -> Iterator[Part]:
-    """Count what cells with a rounded state carry from step to step: a state each, and an LSTM's cell."""
+    """Yield the rounded states, and cells of an LSTM, that are carried from step to step."""
     for name, module in network.named_modules():
         if isinstance(module, QuantizableLayer) and module.state_quantizer is not None:
             for carried, numbers in module.carried_sizes().items():
@@ -163,7 +165,7 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             yield from _layer(module, prefix, bits)
             counted |= {id(parameter) for parameter in module.parameters()}
         for key, parameter in module.named_parameters(recurse=False):
-            if id(parameter) in counted:  # of a layer above, or tied
+            if id(parameter) in counted:  # part of a layer, or tied
                 continue
             counted.add(id(parameter))
             is_read = readout is not None and parameter is readout.weight
@@ -174,13 +176,13 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
 
 
 def _layer(layer: QuantizableLayer, prefix: str, bits: int | Quantizer | None) -> Iterator[Part]:
-    """Count a recurrent layer: its own parameters, and the dense W in place of what it is built from."""
+    """Yield the tensors of a recurrent layer: its own parameters, and the dense W instead of its parameters."""
     quantizer = bits if isinstance(bits, Quantizer) else layer.quantizer if bits is None else Quantizer(bits)
     width, per_row = (None, False) if quantizer is None else (quantizer.bits, quantizer.per_row)
     cells = layer.cell_matrices()
     for name, parameter in layer.named_parameters(recurse=False):
         if name.split("_l")[0] in _RANGES:
-            continue  # a device has it in its multipliers
+            continue  # on a device it is part of the multipliers
         if name.startswith("weight_ih"):
             gates = len(cells[name.replace("weight_ih", "recurrent")])
             yield _part(prefix + name, parameter, width, len(parameter) if per_row else gates)

@@ -1,4 +1,4 @@
-"""How a layer rounds its input, state and gates: widths and ranges. The rounding itself: `recurrence.rounding`."""
+"""Bit widths and ranges with which a layer rounds its input, state and gates. The rounding: `recurrence.rounding`."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-#: The widths that are offered.
+#: The smallest and largest bit width.
 FEWEST_STATE_BITS, MOST_STATE_BITS = 6, 16
 _LEAST_RANGE = 2.0**-20
 
 
 @dataclass(frozen=True)
 class StateQuantizer:
-    """How a layer rounds what it computes with at every step.
+    """How a layer rounds its input, state and gates at every time step.
 
-    A range R stands for the step R / 2^(b-1), so that -R is the least number and R less a step the largest. Gates and
-    tanh have theirs; the input of the first layer, a state without a bound and the cell of an LSTM start with the
-    numbers given here, which `quantization.calibrate_` replaces by what data need.
+    A range R gives the step R / 2^(b-1): values lie between -R and R minus one step. Gates and tanh have fixed ranges;
+    the input of the first layer, an unbounded state and the cell of an LSTM have the initial ranges given here, which
+    `quantization.calibrate_` replaces by ranges chosen from data.
 
     Attributes:
         bits: b, 6 to 16.
-        learned: train the ranges with the weights (LSQ, Esser et al. 2020); otherwise they stay as they are.
-        power_of_two: use the next power of two at or above every range, so that a device rescales by shifts.
-        input_range: R of the input at first.
-        state_range: R of the state, or of the cell of an LSTM, at first.
+        learned: train the ranges with the weights (LSQ, Esser et al. 2020); otherwise they are fixed.
+        power_of_two: round every range up to a power of two, so that a device rescales by shifts.
+        input_range: initial R of the input.
+        state_range: initial R of the state, or of the cell of an LSTM.
     """
 
     bits: int
@@ -48,24 +48,24 @@ class StateQuantizer:
         size = (used.log2().ceil().exp2() if self.power_of_two else used) / half
         if not range.requires_grad:
             return size
-        # The difference is zero and carries the gradient past what is not differentiable.
+        # The difference is zero; it only passes the gradient around the non-differentiable rounding.
         return size + (range - range.detach()) / (half * math.sqrt(units * half))
 
     def range_for(self, largest: float) -> float:
-        """Return the range whose largest number is at least `largest`."""
+        """Return the range whose largest value is at least `largest`."""
         half = 2 ** (self.bits - 1)
         return max(largest * half / (half - 1), _LEAST_RANGE)
 
 
 def made_state_quantizer(state_bits: int | StateQuantizer | None) -> StateQuantizer | None:
-    """Return the quantizer that a layer's option describes."""
+    """Return the quantizer for a layer's `state_bits`; None for floating point."""
     if state_bits is None or isinstance(state_bits, StateQuantizer):
         return state_bits
     return StateQuantizer(checked_state_bits(state_bits))
 
 
 def checked_state_bits(bits: int) -> int:
-    """Refuse a width that is not offered."""
+    """Return `bits`; raises TypeError or ValueError unless it is a supported bit width."""
     if isinstance(bits, bool) or not isinstance(bits, int):
         raise TypeError(f"state_bits is a whole number from {FEWEST_STATE_BITS} to {MOST_STATE_BITS}, got {bits!r}")
     if not FEWEST_STATE_BITS <= bits <= MOST_STATE_BITS:

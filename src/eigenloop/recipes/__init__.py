@@ -23,5 +23,5 @@ def _with_layer(entry: registry.Entry) -> tuple[Callable[..., Any], type[nn.Modu
     return recipe, layer
 
 
-#: Each name with its recipe and the layer that it makes, whose options it hands on.
+#: By name: the recipe and the layer class that it builds, whose options it accepts too.
 RECIPES = registry.Loaded(registry.MODELS, _with_layer)

@@ -1,4 +1,4 @@
-"""FastGRNN, the yardstick for the smallest devices, as its published code starts it."""
+"""FastGRNN, the baseline for the smallest devices, initialised as in its published code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenloop.matrices import Free
 from eigenloop.recipes.own_matrix import own_matrix, with_matrix
 from eigenloop.recipes.starts import Generator, Init, Size, parameters_of
 
-#: The deviation of every weight at the start.
+#: The initial standard deviation of every weight.
 _DEVIATION = 0.1
 
 
@@ -23,8 +23,8 @@ def fastgrnn(
 ) -> FastGRNN:
     """FastGRNN: W and U from N(0, 0.1^2), biases 1, zeta and nu 1 and -4 before the sigmoid (Kusupati et al. 2018).
 
-    ``init=`` is where W starts if not so, as of the matrix ``free``. Not here are the low rank, the sparsity in three
-    stages and so the published sizes: what remains is FastGRNN-LSQ of the paper, in k bits with ``bits=``.
+    ``init`` gives W another initial value, as for the matrix ``free``. The paper's low rank and sparsity, and with them
+    its model sizes, are not implemented: this is the paper's FastGRNN-LSQ, with ``bits=`` quantized to k bits.
     """
     published = isinstance(init, str) and init == "published"
     matrix = partial(Free, init="torch" if published else init, generator=generator)

@@ -1,4 +1,4 @@
-"""The published models with a gated recurrence, and the GRU and LSTM that they compare with."""
+"""The published models with a gated recurrence, and their baselines GRU and LSTM."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def ncgru(
     for cell, matrices in made.named_children():
         U = made.get_parameter(cell.replace("recurrent", "weight_ih"))
         m, n = U.shape[1], U.shape[0] // 3
-        # One kernel takes [x, h] to both gates; the candidate's takes x alone.
+        # The kernel of both gates acts on [x, h], that of the candidate on x alone.
         gates, alone = math.sqrt(6 / (m + n)), math.sqrt(6 / m)
         initializers.fill_uniform_(U[: 2 * n], -gates, gates, generator)
         initializers.fill_uniform_(U[2 * n :], -alone, alone, generator)
@@ -94,10 +94,10 @@ def goru(
 
 
 def lstm(input_size: int, hidden_size: Size, *, init: str = "torch", generator: Generator = None, **layer: Any) -> LSTM:
-    """The LSTM that the papers compare with: torch's equations and start.
+    """The papers' LSTM baseline: torch's equations and initialisation.
 
-    ``init="tensorflow"`` starts it as BasicLSTMCell, with which scoRNN, ENRNN and NC-GRU compare: Glorot's uniform rule
-    for the joint kernel of input and state, biases 0, that of the forget gate 1.
+    ``init="tensorflow"`` initialises it like BasicLSTMCell, the baseline of scoRNN, ENRNN and NC-GRU: Glorot uniform
+    for the joint kernel of input and state, biases 0, except for 1 in the forget gate.
     """
     layer = {"constrained": ("cell",) * ("recurrent" in layer), **layer}
     made = _unstarted(LSTM, input_size, hidden_size, generator, layer)
@@ -106,10 +106,10 @@ def lstm(input_size: int, hidden_size: Size, *, init: str = "torch", generator: 
 
 
 def gru(input_size: int, hidden_size: Size, *, init: str = "torch", generator: Generator = None, **layer: Any) -> GRU:
-    """The GRU that the papers compare with: torch's equations and start, all matrices free.
+    """The papers' GRU baseline: torch's equations and initialisation, all matrices free.
 
-    ``init="tensorflow"`` starts it as GRUCell: Glorot's uniform rule for one kernel of both gates and one of the
-    candidate, gate biases 1, that of the candidate 0.
+    ``init="tensorflow"`` initialises it like GRUCell: Glorot uniform for one joint kernel of both gates and one of the
+    candidate, gate biases 1, the candidate's bias 0.
     """
     layer = {"constrained": ("candidate",) * ("recurrent" in layer), **layer}
     made = _unstarted(GRU, input_size, hidden_size, generator, layer)
@@ -123,7 +123,7 @@ L = TypeVar("L", bound=GatedLayer)
 def _unstarted(
     kind: Callable[..., L], input_size: int, hidden_size: Size, generator: Generator, layer: dict[str, Any]
 ) -> L:
-    """Make a layer whose own draws do not count, except where gates are constrained."""
+    """Return a layer whose weights will be drawn again, except those of constrained gates."""
     if layer.get("constrained"):
         return kind(input_size, hidden_size, generator=generator, **layer)
     with torch.random.fork_rng(devices=[]):
@@ -132,17 +132,17 @@ def _unstarted(
 
 @torch.no_grad()
 def _start_(made: GatedLayer, init: str, *, kernels: tuple[range, ...], ones: range, generator: Generator) -> None:
-    """Draw everything but constrained gates by torch's rule and in its order, or by TensorFlow's.
+    """Draw all weights, except those of constrained gates, by torch's rule and in its order, or by TensorFlow's rule.
 
-    torch's rule is U(-1/sqrt n, 1/sqrt n) for all. TensorFlow fills kernels of [x, h], each of some gates, by Glorot's
-    uniform rule; biases are 0, those of the gates `ones` 1.
+    torch's rule is U(-1/sqrt n, 1/sqrt n) for all. TensorFlow's is Glorot uniform for each kernel, which acts on [x, h]
+    and belongs to one or several gates; biases are 0, except for 1 in the gates `ones`.
     """
     if init not in ("torch", "tensorflow"):
         raise ValueError(f"init={init!r} is not known: choose 'torch' or 'tensorflow'")
     if init == "tensorflow" and not hasattr(made, "bias_ih_l0"):
         raise ValueError("init='tensorflow' sets torch's two biases: leave bias and tanh, or choose init='torch'")
     cells = [_Stacked(made, name) for name, _ in made.named_children()]
-    for cell in cells:  # torch's layers draw from torch's generator, and what is made after them depends on it
+    for cell in cells:  # as torch's layers do from torch's generator, so that later draws agree too
         for parameter in cell.parameters():
             parameter.uniform_(-1 / math.sqrt(cell.n), 1 / math.sqrt(cell.n))
     for cell in cells if generator is not None else ():
@@ -162,7 +162,7 @@ def _start_(made: GatedLayer, init: str, *, kernels: tuple[range, ...], ones: ra
 
 
 class _Stacked:
-    """The weights of one cell as torch has them: U, the stacked W, and the biases."""
+    """The weights of one cell in torch's layout: U, the stacked W, and the biases."""
 
     def __init__(self, layer: GatedLayer, name: str) -> None:
         gates = layer.get_submodule(name)
@@ -175,11 +175,11 @@ class _Stacked:
         self.biases = [layer.get_parameter(bias) for bias in names if hasattr(layer, bias)]
 
     def parameters(self) -> list[Tensor]:
-        """Return them in torch's order."""
+        """Return the weights in torch's order."""
         return [self.of_input, self.of_state, *self.biases]
 
     def unstack_(self) -> None:
-        """Hand the stacked W to the free gates."""
+        """Copy the stacked W to the matrices of the free gates."""
         for matrix, W in zip(self._matrices, self.of_state.chunk(len(self._matrices)), strict=True):
             if isinstance(matrix, Free):
                 matrix.weight.copy_(W)

@@ -1,4 +1,4 @@
-"""A recipe's own matrix, and another one in its place."""
+"""The matrix of a recipe, and replacing it with ``recurrent=``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OPTIONS: dict[Callable[..., Any], tuple[str, ...]] = {}
 
 
 def own_matrix(*options: str) -> Callable[[R], R]:
-    """Say which options of a recipe only describe its own matrix: beside ``recurrent=`` they have no effect."""
+    """Decorate a recipe: these of its options only describe its own matrix, and have no effect with ``recurrent=``."""
 
     def remember(recipe: R) -> R:
         _OPTIONS[recipe] = options
@@ -23,16 +23,16 @@ def own_matrix(*options: str) -> Callable[[R], R]:
 
 
 def matrix_options(recipe: Callable[..., Any]) -> tuple[str, ...]:
-    """Return the options that only describe the recipe's own matrix; none where it does not say."""
+    """Return the options that only describe the recipe's own matrix; empty if none were declared."""
     return _OPTIONS.get(recipe, ())
 
 
 def without_effect(recipe: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:
-    """List the options that were changed from their defaults to no effect, as ``recurrent=`` replaces the matrix."""
+    """List the options that differ from their defaults but have no effect, as ``recurrent=`` replaces the matrix."""
     if "recurrent" not in options:
         return []
     defaults = {name: parameter.default for name, parameter in inspect.signature(recipe).parameters.items()}
-    # By `is` and `==` of plain values only: a start may be a tensor.
+    # Only plain values are compared with `==`: an `init` may be a tensor.
     given = [name for name in matrix_options(recipe) if name in options and options[name] is not defaults[name]]
     return [name for name in given if not (_plain(options[name]) and options[name] == defaults[name])]
 
@@ -42,5 +42,5 @@ def _plain(value: object) -> bool:
 
 
 def with_matrix(matrix: Callable[[int], Matrix], layer: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the layer's options with a recipe's own matrix, unless another one was asked for."""
+    """Return the layer's options with the recipe's own matrix as ``recurrent``, unless the options name another."""
     return {"recurrent": matrix, **layer}

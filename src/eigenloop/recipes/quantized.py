@@ -33,13 +33,14 @@ def qornn(
 ) -> RNN:
     """QORNN: W and U in `bits` bits (None: in floating point), U Glorot uniform, by one of four strategies.
 
-    There is no additive bias. STE-pen divides q(W) by its norm unless `normalise` says otherwise. The others do not;
-    modReLU over many steps in few bits needs ``normalise="radius"`` (see `quantization.Quantizer`).
+    There is no additive bias. By default STE-pen divides q(W) by its norm (`normalise`), and the others do not; modReLU
+    over many steps in few bits needs ``normalise="radius"`` (see `quantization.Quantizer`).
 
-    * ``"ste-bjorck"``: q(Bjorck(W)), trained by Adam through the quantizer; ReLU;
+    * ``"ste-bjorck"``: q(Bjorck(W)), trained with Adam and a straight-through gradient; ReLU;
     * ``"ste-projunn"``: q(W) with W kept orthogonal by `optim.ProjUNN`; modReLU;
     * ``"ptq-projunn"``: the same trained in floating point, and quantized in evaluation only;
-    * ``"ste-pen"``: q(W) / sigma_max with W free and `penalty` times its distance from orthogonal in the loss; ReLU.
+    * ``"ste-pen"``: q(W) / sigma_max with W free, and `penalty` times its distance from orthogonal added to the loss;
+      ReLU.
     """
     matrices: dict[str, Callable[..., Matrix]] = {
         "ste-bjorck": Bjorck,

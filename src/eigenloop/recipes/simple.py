@@ -1,4 +1,4 @@
-"""The published models with a simple recurrence: each recipe is its paper's matrix and initialisers."""
+"""The published models with a simple recurrence: each recipe has the matrix and initialisation of its paper."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from eigenloop.recipes.starts import (
 def _modrelu_rnn(
     input_size: int, hidden_size: Size, matrix: Callable[[int], Matrix], generator: Generator, layer: dict[str, Any]
 ) -> RNN:
-    """Make the RNN that nnRNN, expRNN and projUNN share: modReLU's b ~ U(-0.01, 0.01)."""
+    """Return the RNN that nnRNN, expRNN and projUNN have in common: modReLU's b ~ U(-0.01, 0.01)."""
     rnn = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(rnn, "bias_l", 0.01, generator)
     return rnn
@@ -46,7 +46,7 @@ def _modrelu_rnn(
 
 @own_matrix("init")
 def rnn(input_size: int, hidden_size: Size, *, init: Init = "glorot", generator: Generator = None, **layer: Any) -> RNN:
-    """The plain RNN that nnRNN compares with: modReLU too, U Glorot normal, and U x has a bias."""
+    """The plain RNN, a baseline of nnRNN: modReLU, U Glorot normal, and a bias added to U x."""
     matrix = partial(Free, init=init, generator=generator)
     made = _modrelu_rnn(input_size, hidden_size, matrix, generator, {"input_bias": True, **layer})
     normal_inputs_(made, glorot, generator)
@@ -57,7 +57,7 @@ def rnn(input_size: int, hidden_size: Size, *, init: Init = "glorot", generator:
 def rnn_orth(
     input_size: int, hidden_size: Size, *, init: Init = "rotation", generator: Generator = None, **layer: Any
 ) -> RNN:
-    """The same with W orthogonal at the start, and free from there; of determinant 1 (Kerg et al. 2019, A.4)."""
+    """`rnn` with W initially orthogonal, of determinant 1, then trained without constraint (Kerg et al. 2019, A.4)."""
     return rnn(input_size, hidden_size, init=init, generator=generator, **layer)
 
 
@@ -82,7 +82,7 @@ def scornn(
 def exprnn(
     input_size: int, hidden_size: Size, *, init: Init = "henaff", generator: Generator = None, **layer: Any
 ) -> RNN:
-    """expRNN: U Kaiming normal, W = exp(A) from Henaff's start (copying) or "cayley" (MNIST)."""
+    """expRNN: U Kaiming normal, W = exp(A) with A initially "henaff" (copying) or "cayley" (MNIST)."""
     matrix = partial(Exponential, init=init, generator=generator)
     made = _modrelu_rnn(input_size, hidden_size, matrix, generator, layer)
     normal_inputs_(made, kaiming, generator)
@@ -99,7 +99,7 @@ def dtriv(
     generator: Generator = None,
     **layer: Any,
 ) -> RNN:
-    """dtriv: expRNN whose base moves every 100 steps (Lezcano-Casado 2019)."""
+    """dtriv: expRNN whose base changes every 100 steps (Lezcano-Casado 2019)."""
     matrix = partial(Exponential, rebase_every=rebase_every, init=init, generator=generator)
     made = _modrelu_rnn(input_size, hidden_size, matrix, generator, layer)
     normal_inputs_(made, kaiming, generator)
@@ -122,7 +122,7 @@ def nnrnn(
 ) -> RNN:
     """nnRNN: U Glorot normal, P by the exponential map; delta and decay of the copying task (supplement, Table 2).
 
-    `init` starts P; the eigenvalues start on the unit circle at theta ~ U(0, 2 pi).
+    `init` gives the initial P; the initial eigenvalues lie on the unit circle at theta ~ U(0, 2 pi).
     """
     matrix = partial(
         Schur,
@@ -142,7 +142,7 @@ def nnrnn(
 def projunn(
     input_size: int, hidden_size: Size, *, init: Init = "henaff", generator: Generator = None, **layer: Any
 ) -> RNN:
-    """projUNN: U Glorot uniform, W from Henaff's start (copying), the identity (adding) or Haar (MNIST).
+    """projUNN: U Glorot uniform, W initially "henaff" (copying), "identity" (adding) or "haar" (MNIST).
 
     Train it with `eigenloop.optim.ProjUNN`.
     """
@@ -203,7 +203,7 @@ def eurnn(
     generator: Generator = None,
     **layer: Any,
 ) -> RNN:
-    """EURNN: complex state, Re h is read, U ~ U(-0.01, 0.01), b = 0, capacity 2 (Jing et al. 2017)."""
+    """EURNN: complex state, read-out of Re h, U ~ U(-0.01, 0.01), b = 0, capacity 2 (Jing et al. 2017)."""
     matrix = partial(Givens, style=style, capacity=capacity, complex=complex, generator=generator)
     made = RNN(input_size, hidden_size, generator=generator, **with_matrix(matrix, layer))
     uniform_(made, "weight_ih", 0.01, generator)
@@ -214,14 +214,14 @@ def eurnn(
 def urnn_full(
     input_size: int, hidden_size: Size, *, init: Init = "urnn", generator: Generator = None, **layer: Any
 ) -> RNN:
-    """Full-capacity uRNN: complex state, both parts read, U Glorot uniform, trained h0 (Wisdom et al. 2016).
+    """Full-capacity uRNN: complex state, read-out of both parts, U Glorot uniform, trained h0 (Wisdom et al. 2016).
 
     Train it with `eigenloop.optim.UnitaryCayley`.
     """
     matrix = partial(Unitary, init=init, generator=generator)
     made = _modrelu_rnn(input_size, hidden_size, matrix, generator, {"train_initial_state": True, **layer})
     made.complex_readout = "both"
-    # Real and imaginary parts are the columns of one m x 2n matrix there.
+    # In the published code real and imaginary parts are the columns of one m x 2n matrix.
     uniform_inputs_(made, lambda m, n: glorot(m, 2 * n), generator)
     initial_states_(made, generator)
     return made
@@ -240,7 +240,7 @@ def enrnn(
     generator: Generator = None,
     **layer: Any,
 ) -> RNN:
-    """ENRNN: U ~ U(-0.01, 0.01), b = 0 (one bias vector also with ReLU), short = 0.4 n (Helfrich, Ye 2020)."""
+    """ENRNN: U ~ U(-0.01, 0.01), b = 0 (a single bias even with ReLU), short = 0.4 n (Helfrich, Ye 2020)."""
     matrix = partial(
         LongShort,
         short=short,

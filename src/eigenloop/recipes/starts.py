@@ -1,4 +1,4 @@
-"""What recipes share: starts of input weights, biases and initial states, as the papers draw them."""
+"""Helpers of the recipes: initialisation of input weights, biases and initial states as in the papers."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Init = str | Tensor
 
 
 def glorot(m: int, n: int) -> float:
-    """Standard deviation of Glorot's rule."""
+    """Return the standard deviation of Glorot's rule, sqrt(2 / (m + n))."""
     return math.sqrt(2 / (m + n))
 
 
 def kaiming(m: int, n: int) -> float:
-    """Standard deviation of Kaiming's rule for ReLU."""
+    """Return the standard deviation of Kaiming's rule for ReLU, sqrt(2 / m)."""
     return math.sqrt(2 / m)
 
 
@@ -32,13 +32,13 @@ def parameters_of(layer: RecurrentLayer, prefix: str) -> list[nn.Parameter]:
 
 
 def normal_inputs_(layer: RecurrentLayer, rule: Callable[[int, int], float], generator: Generator) -> None:
-    """Draw every U from a normal distribution."""
+    """Draw every U from the normal distribution with standard deviation rule(m, n)."""
     for U in parameters_of(layer, "weight_ih"):
         initializers.fill_normal_(U, rule(U.shape[1], U.shape[0]), generator)
 
 
 def uniform_inputs_(layer: RecurrentLayer, rule: Callable[[int, int], float], generator: Generator) -> None:
-    """Draw every U from the uniform distribution of the same standard deviation."""
+    """Draw every U from the uniform distribution with standard deviation rule(m, n)."""
     for U in parameters_of(layer, "weight_ih"):
         bound = math.sqrt(3) * rule(U.shape[1], U.shape[0])
         initializers.fill_uniform_(U, -bound, bound, generator)
@@ -57,7 +57,7 @@ def constant_(layer: RecurrentLayer, prefix: str, value: float) -> None:
 
 
 def initial_states_(layer: RecurrentLayer, generator: Generator) -> None:
-    """Draw trained initial states from U(+-sqrt(3 / (2n))), as uRNN and oRNN do."""
+    """Draw trained initial states from U(+-sqrt(3 / (2n))), as in uRNN and oRNN."""
     for h0 in parameters_of(layer, "h0"):
         bound = math.sqrt(3 / (2 * len(h0)))
         initializers.fill_uniform_(h0, -bound, bound, generator)

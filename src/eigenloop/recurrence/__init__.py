@@ -1,7 +1,7 @@
-"""What happens over time. A recurrence knows nothing of constraints.
+"""Recurrences over time. A recurrence knows nothing of constraints on its matrices.
 
-It takes the input x together with its weight U, or, where no `input_weight` is given, the input already multiplied. Two
-vectors go with every recurrence: `input_bias` is added to U x, and `bias` belongs to the activation (modReLU's b).
+It takes the input x together with its weight U or, without `input_weight`, the product U x. Each recurrence has two
+biases: `input_bias` is added to U x, and `bias` belongs to the activation (modReLU's b).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def release_memory() -> None:
-    """Give the memory that is kept between calls back to the system: scratch, and outputs to be used again."""
+    """Return to the system the memory that is kept between calls: workspaces and recycled outputs."""
     buffers.release()
     loaded = kernel.library()
     if loaded is not None:

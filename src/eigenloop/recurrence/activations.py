@@ -1,9 +1,9 @@
-"""The nonlinearities of a recurrence and their derivatives; one of them is looked up by name in `ACTIVATIONS`.
+"""The activations of a recurrence and their derivatives, by name in `ACTIVATIONS`.
 
-The compiled kernel knows those of ours (`kernel.ACTIVATIONS`); one that Python alone knows takes the reference path.
+The compiled kernel implements ours (`kernel.ACTIVATIONS`); others run on the reference path.
 
 modReLU (Arjovsky et al. 2016, eq. 8; real form in Helfrich et al. 2018): f(z) = sign(z) ReLU(|z| + b), with
-sign(0) = 0 and one trainable b a unit; z / |z| takes the place of sign(z) where z is complex.
+sign(0) = 0 and one trainable b per unit; for complex z, z / |z| replaces sign(z).
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from eigenloop import registry
 
 @dataclass(frozen=True)
 class Activation:
-    """A pointwise function f(z, bias) whose derivative can be read off its value.
+    """A pointwise function f(z, bias) whose derivative can be computed from its value.
 
     Attributes:
         apply_: replaces z by f(z) in place; `slope` is leaky_relu's, other functions ignore it.
-        derivative: df/dz from f(z), elementwise; for real z.
-        additive_bias: whether a bias is added to z (all but modReLU, where it is the threshold).
+        derivative: returns df/dz, elementwise, given f(z); for real z.
+        additive_bias: whether the bias is added to z; False for modReLU, where it is the threshold.
     """
 
     apply_: Callable[[Tensor, Tensor | None, float], Tensor]
@@ -60,15 +60,15 @@ IDENTITY = Activation(lambda z, bias, slope: z, lambda value, slope: torch.ones_
 #: The activations by name.
 ACTIVATIONS: registry.Loaded[Activation] = registry.Loaded(registry.ACTIVATIONS)
 
-#: Those that mean something for a complex state: they act on the modulus and keep the phase.
+#: The activations for complex states: they act on the modulus and keep the phase.
 COMPLEX_ACTIVATIONS = ("modrelu", "identity")
 
 
 def complex_modrelu_backward(grad: Tensor, z: Tensor, bias: Tensor) -> tuple[Tensor, Tensor]:
-    """Pull a gradient back through complex modReLU: (dL/dz, dL/db before it is summed over the batch).
+    """Backpropagate through complex modReLU; return dL/dz, and dL/db before summation over the batch.
 
-    In polar form the modulus goes through ReLU(|z| + b), slope 1 or 0, and a turn of the phase is scaled by
-    ReLU(|z| + b) / |z|. torch's convention: a gradient is dL/dRe + i dL/dIm.
+    In polar form the modulus becomes ReLU(|z| + b), with slope 1 or 0, and a change in the direction of the phase is
+    scaled by ReLU(|z| + b) / |z|. In torch's convention a gradient is dL/dRe + i dL/dIm.
     """
     modulus = z.abs()
     phase = torch.sgn(z)

@@ -1,6 +1,6 @@
-"""Large arrays that are used again: the pages of a fresh one cost a tenth of a training step.
+"""Recycling of large arrays: the page faults of newly allocated ones cost a tenth of a training step.
 
-A block goes back to the list when the tensor on it dies, wherever that happens; what is kept is bounded.
+A block returns to the free list when its tensor is freed, in whichever thread; the size of the free list is bounded.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-#: Smaller arrays come from torch, whose allocator has no page faults to spare there.
+#: Smaller arrays are allocated by torch, where page faults do not matter.
 LEAST_BYTES = 1 << 20
-#: What is kept for later, at most.
+#: Upper limit of the free list.
 MOST_BYTES = 1 << 30
 
 _free: list[np.ndarray] = []
@@ -24,7 +24,7 @@ _lock = threading.RLock()  # a finalizer may run in the middle of `_take`, in th
 
 
 def recycled(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
-    """Return an uninitialised CPU tensor, on memory that was used before where there is some."""
+    """Return an uninitialised CPU tensor, on recycled memory if a suitable block is free."""
     size = math.prod(shape) * dtype.itemsize
     if size < LEAST_BYTES:
         return torch.empty(shape, dtype=dtype)
@@ -50,6 +50,6 @@ def _give_back(block: np.ndarray) -> None:
 
 
 def release() -> None:
-    """Forget what is kept; the memory goes back to the system."""
+    """Empty the free list and return its memory to the system."""
     with _lock:
         _free.clear()

@@ -1,21 +1,21 @@
-"""Joining a forward and a backward operator, for eager code and for the compiler.
+"""Combines a forward and a backward operator into a differentiable function, for eager code and for the compiler.
 
 Note [One operator for the compiler]
-    Both passes are torch.library operators. torch.compile and torch.export see one node each and do not unroll
-    T steps; a faster implementation is a change behind the same name.
+    Both passes are torch.library operators. torch.compile and torch.export see one node for each and do not unroll
+    T steps; a faster implementation can replace them under the same name.
 
 Note [An explicit Function in eager code]
-    The gradient that torch.library attaches to an operator has no forward mode and answers torch.func.jvp with
-    silent zeros; torch.func.grad it refuses. An autograd.Function raises for the one and serves the other.
+    The gradient that torch.library attaches to an operator has no forward mode: torch.func.jvp silently returns zeros,
+    and torch.func.grad raises. An autograd.Function raises for jvp and works with torch.func.grad.
 
 Note [Past the operator in eager code]
-    The dispatch of an operator written in Python costs some hundred microseconds a training step, as much as a
-    small network. Where nothing watches operators (`kernel.reachable`) eager code calls the same functions directly.
+    The dispatch of an operator written in Python costs some hundred microseconds per training step, as much as a small
+    network. Unless something intercepts operators (`kernel.reachable`), eager code calls the same functions directly.
 
 Note [Outputs that are changed in place]
-    The backward pass reads the states, which are the output, and torch.nn lets its users change an output in place. So
-    another view of the states is saved, one that counts no changes, and a `Watch` tells the backward pass whether there
-    were any. If so, and only then, the states are computed again from the inputs, which are all kept.
+    The backward pass needs the states, which are the output, and as with torch.nn users may change the output in place.
+    So an alias of the states with a separate version counter is saved, and a `Watch` tells the backward pass whether
+    the output was changed. Only then are the states computed again, from the saved inputs.
 """
 
 from __future__ import annotations
@@ -32,22 +32,22 @@ SetupContext = Callable[[Any, tuple[Any, ...], Any], None]
 
 
 class Watch:
-    """Tells whether an output was changed in place since, without keeping its memory or its graph."""
+    """Tells whether an output was changed in place, without keeping its memory or its graph alive."""
 
     def __init__(self, output: Tensor) -> None:
-        self._counter = output.detach()  # shares the count of changes
+        self._counter = output.detach()  # shares the version counter
         self._counter.data = output.new_empty(0)
         self._version = self._counter._version
 
     def changed(self) -> bool:
-        """Whether it was changed."""
+        """Whether the output was changed."""
         return self._counter._version != self._version
 
 
 def keep_states(ctx: Any, states: Tensor) -> Tensor:
-    """Return what to save of an output that is handed out; see Note [Outputs that are changed in place].
+    """Return the tensor to save for the backward pass; see Note [Outputs that are changed in place].
 
-    A compiler's graph has no changes in place, and the tensors of torch.func and of inference cannot be watched.
+    A compiled graph has no in-place changes, and tensors of torch.func and of inference mode cannot be watched.
     """
     transformed = torch._C._are_functorch_transforms_active()
     watchable = kernel.reachable(states) and not transformed and not states.is_inference()
@@ -56,7 +56,7 @@ def keep_states(ctx: Any, states: Tensor) -> Tensor:
 
 
 def kept_states(ctx: Any, saved: Tensor, compute_again: Callable[[], Tensor]) -> Tensor:
-    """Return the states as they were, given what `keep_states` saved of them."""
+    """Return the original states, given what `keep_states` saved; calls `compute_again` if they were changed."""
     return compute_again() if ctx.watch is not None and ctx.watch.changed() else saved
 
 
@@ -70,14 +70,14 @@ def differentiable(
     pull_back: PullBack,
     direct: tuple[Callable[..., Any], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function that calls the operator `forward` and takes its gradient from the operator `backward`.
+    """Return a function that calls the operator `forward` and whose gradient is computed by the operator `backward`.
 
     Args:
-        forward: operator with a fake rule.
-        backward: operator with a fake rule.
+        forward: operator with a fake implementation.
+        backward: operator with a fake implementation.
         setup_context: saves what the backward pass needs, as for torch.autograd.Function.
-        pull_back: ``(ctx, run_backward, *grads)``, calls ``run_backward`` with the arguments of `backward` and sorts
-            the results by the arguments of `forward`.
+        pull_back: ``(ctx, run_backward, *grads)``, calls ``run_backward`` with the arguments of `backward` and returns
+            one gradient for each argument of `forward`.
         direct: the functions inside the two operators, for Note [Past the operator in eager code].
     """
 
@@ -86,7 +86,7 @@ def differentiable(
 
         @staticmethod
         def forward(*arguments: Any) -> Any:
-            return tuple(backward(*arguments))  # a list would pass for a single output
+            return tuple(backward(*arguments))  # autograd would take a list for a single output
 
         @staticmethod
         def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
@@ -146,7 +146,7 @@ def _past_operator(
 
         @staticmethod
         def backward(ctx: Any, *grads: Any) -> Any:
-            # With create_graph=True a second derivative may be asked for: that Function says that there is none.
+            # With create_graph=True a second derivative may be requested: that Function raises an error for it.
             return pull_back(ctx, watched_backward.apply if torch.is_grad_enabled() else run_backward, *grads)
 
     return Direct.apply

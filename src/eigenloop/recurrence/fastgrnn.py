@@ -1,15 +1,15 @@
-"""FastGRNN, readable and with a hand-written backward pass (Kusupati et al. 2018, section 3.2).
+"""FastGRNN: a readable reference with a hand-written backward pass (Kusupati et al. 2018, section 3.2).
 
     a = W h + U x                         one product for both
-    z = sigmoid(a + b_z)                  the gate: what is kept
+    z = sigmoid(a + b_z)                  the gate: share of h that is kept
     c = tanh(a + b_c)                     the candidate
     h' = (zeta (1 - z) + nu) * c + z * h  zeta and nu are two numbers between 0 and 1
 
-The piecewise-linear form, with which the paper computes in integers, has clamp((v + 1) / 2, 0, 1) in place of the
+The piecewise-linear form, which the paper uses for integer arithmetic, has clamp((v + 1) / 2, 0, 1) in place of the
 sigmoid and clamp(v, -1, 1) in place of tanh.
 
-Kept for the backward pass are the states alone; gate and candidate follow from the states before them, in one large
-product. Why these are operators: Note [One operator for the compiler].
+Only the states are saved for the backward pass, which computes gate and candidate again from the previous states, in
+one large product. For why these are operators see Note [One operator for the compiler].
 """
 
 from __future__ import annotations
@@ -50,21 +50,21 @@ def fastgrnn(
     """Run FastGRNN over time.
 
     Args:
-        x: the input: (T, B, m); without an `input_weight` the input already multiplied: (T, B, n).
+        x: the input: (T, B, m); without `input_weight` the product U x: (T, B, n).
         W: the recurrent matrix: (n, n).
         biases: b_z and b_c: (2, n).
         mixing: zeta and nu: (2,).
         h0: initial state: (B, n).
-        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
-        piecewise: take the piecewise-linear sigmoid and tanh.
+        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None if all T are valid.
+        piecewise: use the piecewise-linear sigmoid and tanh.
         reverse: run from the last valid step to the first.
         input_weight: U: (n, m) or None.
-        rounding: round the input, the gate, the candidate and the state; `step` is the state's.
+        rounding: round the input, the gate, the candidate and the state; `step` is that of the state.
 
     Returns:
         The states (T, B, n), zero at padded steps, and the final state (B, n).
     """
-    if lengths is not None:  # what stands in the padding must not reach a gradient
+    if lengths is not None:  # values in the padding must not reach a gradient
         x = torch.where(valid_steps(lengths, len(x)), x, 0)
     x, rounding = rounded_input(x, rounding)
     bits, step, _ = rounding or NO_ROUNDING
@@ -74,7 +74,7 @@ def fastgrnn(
 
 
 def _squash_(z: Tensor, c: Tensor, piecewise: bool) -> None:
-    """Turn the arguments of gate and candidate into these, in place."""
+    """Apply the activations of gate and candidate in place."""
     if piecewise:
         z.add_(1).mul_(0.5).clamp_(0, 1)
         c.clamp_(-1, 1)
@@ -105,7 +105,7 @@ def _run_forward(
     out = torch.empty_like(projected, memory_format=torch.contiguous_format)
     inputs, outputs = projected.unbind(), out.unbind()
     h, Wt, (b_z, b_c) = h0, W.mT, biases.unbind()
-    # The calls cost more than the arithmetic, so there are few of them, on memory that is used again:
+    # The calls cost more than the arithmetic, so there are few of them, and they reuse memory:
     # h' = (zeta + nu) c + z (h - zeta c).
     zeta, both = float(mixing[0]), float(mixing.sum())
     a, z, c = (torch.empty_like(h0, memory_format=torch.contiguous_format) for _ in range(3))
@@ -143,11 +143,11 @@ def _run_backward(
     step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the gradients of projected, W, biases, mixing, h0 and the step (that of the step empty without one)."""
+    """Return the gradients of projected, W, biases, mixing, h0 and the step (empty without a step)."""
     T = len(out)
     valid = None if lengths is None else valid_steps(lengths, T)
 
-    # The forward pass again, for all steps at once.
+    # Repeat the forward pass for all steps at once.
     h = previous_states(out, h0, lengths, reverse)
     a = projected + h @ W.mT
     (b_z, b_c), (zeta, nu) = biases.unbind(), mixing.unbind()
@@ -159,7 +159,7 @@ def _run_backward(
         candidate_slope = candidate_slope * inside(c, unit_step(bits), bits)
         _round_(z, c, bits)
 
-    # What multiplies dL/dh' on its way to the arguments of z and c, and to a, which is in both; and to h.
+    # Factors from dL/dh' to the gradients of the arguments of z and c, of a, which is part of both, and of h.
     to_gate, to_candidate = (h - zeta * c) * gate_slope, (zeta * (1 - z) + nu) * candidate_slope
     to_a, to_h = to_gate + to_candidate, z
     to_step = None

@@ -1,9 +1,9 @@
 """The simple recurrence with a complex state in the compiled kernel: a real recurrence of twice the size.
 
-A complex number is a pair of reals side by side in memory, and multiplying it by w = a + ib is multiplying the pair by
-[[a, -b], [b, a]]. So h_t = f(W h_{t-1} + U x_t) is the real recurrence whose matrices have these blocks in the place of
-their entries, four times the arithmetic of a real state of n units; modReLU acts on the pairs. The gradients need no
-rule of their own: torch's complex gradient dL/dRe + i dL/dIm is the real one of the pair.
+A complex number is a pair of adjacent reals in memory, and multiplying it by w = a + ib means multiplying the pair by
+[[a, -b], [b, a]]. So h_t = f(W h_{t-1} + U x_t) is a real recurrence whose matrices have these blocks in place of their
+entries, with four times the arithmetic of a real state of n units; modReLU acts on the pairs. The gradients need no
+extra rule: torch's complex gradient dL/dRe + i dL/dIm is the real gradient of the pair.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def fused_complex(
     activation: str,
     reverse: bool,
 ) -> tuple[Tensor, Tensor]:
-    """Run the recurrence in the kernel; arguments as those of `fused_simple`, complex but for the bias.
+    """Run the recurrence in the kernel, with the arguments of `fused_simple`, all complex except for the bias.
 
-    An input or weight that is real counts as complex.
+    A real input or weight is converted to complex.
     """
     out, h_n = fused_simple(
         _pairs(x, W.dtype),
@@ -46,7 +46,7 @@ def fused_complex(
 
 
 def blocks(W: Tensor) -> Tensor:
-    """Put [[a, -b], [b, a]] in the place of every entry a + ib: (n, k) complex to (2n, 2k) real; differentiable.
+    """Replace every entry a + ib by [[a, -b], [b, a]]: (n, k) complex to (2n, 2k) real; differentiable.
 
     >>> blocks(torch.tensor([[1 + 2j]]))
     tensor([[ 1., -2.],
@@ -57,14 +57,14 @@ def blocks(W: Tensor) -> Tensor:
 
 
 def _pairs(z: Tensor, dtype: torch.dtype) -> Tensor:
-    """Return (..., n) complex as (..., 2n) real, on the same memory where it can be."""
+    """Return (..., n) complex as (..., 2n) real, without a copy if possible."""
     return torch.view_as_real(z.to(dtype).resolve_conj()).flatten(-2)
 
 
 def _joined(pairs: Tensor) -> Tensor:
-    """Return (..., 2n) real as (..., n) complex, on the same memory; as a copy in a compiled graph.
+    """Return (..., 2n) real as (..., n) complex, without a copy; in a compiled graph as a copy.
 
-    The compiler cannot hand on a view of another dtype where a graph ends.
+    The compiler cannot return a view with another dtype at the end of a graph.
     """
     joined = torch.view_as_complex(pairs.unflatten(-1, (-1, 2)))
     return joined.clone() if torch.compiler.is_compiling() else joined

@@ -1,8 +1,8 @@
 """The gated recurrence of GRU, NC-GRU and GORU in the compiled kernel, for real states on the CPU.
 
-Equations: `eigenloop.recurrence.gated`. As in `fused_simple` the input arrives before the product with U. Where a
-backward pass is to come the gates of every step are kept, (T, B, 3n), or 4n with the reset after the product; in
-inference nothing is.
+Equations: `eigenloop.recurrence.gated`. As in `fused_simple`, the kernel takes x and U and computes U x itself. For a
+backward pass it saves the gates of every step, (T, B, 3n), or 4n with the reset after the product; in inference
+nothing is saved.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ def fused_gated(
     """Run the recurrence in the kernel.
 
     Args:
-        x: (T, B, m), or U x itself, (T, B, 3n), where `input_weight` is None.
+        x: (T, B, m), or U x, (T, B, 3n), if `input_weight` is None.
         input_weight: U, (3n, m), in the order reset, update, candidate; or None.
         W: (3n, n).
-        input_bias: added to the three arguments, or to the two gates' only: (3n,), (2n,) or None.
+        input_bias: added to U x, for all three or only for the reset and update gates: (3n,), (2n,) or None.
         bias: modReLU's b: (n,), None for every other candidate.
         recurrent_bias: b inside the reset product: (n,) or None.
         h0: (B, n).
@@ -50,7 +50,7 @@ def fused_gated(
         update: ``"keep"`` or ``"write"``.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
-        rounding: of gates, candidate, r * h and state.
+        rounding: round gates, candidate, r * h and state.
 
     Returns:
         The states (T, B, n) and the final state (B, n).
@@ -85,7 +85,7 @@ def _run_forward(
     input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the states, the final state and the gates of all steps (empty unless they are to be kept)."""
+    """Return the states, the final state and the gates of all steps (empty unless `keep_gates`)."""
     gates = buffers.recycled(_gates_shape(x, W, reset, keep_gates), W.dtype)
     tensors = (x, input_weight, W, input_bias, bias, recurrent_bias, h0, lengths)
     options = (candidate, reset, update, reverse, negative_slope)
@@ -112,7 +112,7 @@ def _states(
     input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return the states and the final state, and write the gates of all steps into `gates` if that is there."""
+    """Return the states and the final state, and write the gates of all steps into `gates` if it is given."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -205,7 +205,7 @@ def _run_backward(
     input_step: Tensor | None,
     bits: int,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, the three biases, h0, step and input_step; an empty one if not wanted."""
+    """Return the gradients of x, U, W, the three biases, h0, step and input_step; empty if not `wanted`."""
     grads = _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
     kernel.run_gated(
         "gated_backward",

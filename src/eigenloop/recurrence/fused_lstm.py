@@ -1,9 +1,9 @@
 """The LSTM in the compiled kernel, for real states on the CPU.
 
-Equations: `eigenloop.recurrence.lstm`. As in `fused_simple` the input arrives before the product with U. Where a
-backward pass is to come the gates of every step are kept, (T, B, 4n), and the cell of every eighth: the cells between
-follow from the gates at the cost of a few multiplications, where the gates would cost a third of all products. In
-inference nothing is kept.
+Equations: `eigenloop.recurrence.lstm`. As in `fused_simple`, the kernel takes x and U and computes U x itself. For a
+backward pass it saves the gates of every step, (T, B, 4n), and the cell of every eighth step: the cells in between
+follow from the gates with a few multiplications, whereas computing the gates again would cost a third of all products.
+In inference nothing is saved.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ def fused_lstm(
     """Run the recurrence in the kernel.
 
     Args:
-        x: (T, B, m), or U x itself, (T, B, 4n), where `input_weight` is None.
+        x: (T, B, m), or U x, (T, B, 4n), if `input_weight` is None.
         input_weight: U, (4n, m), in the order input, forget, cell, output; or None.
         W: (4n, n).
-        input_bias: added to the four arguments: (4n,) or None.
+        input_bias: added to U x: (4n,) or None.
         bias: modReLU's b: (n,), None for every other activation.
         h0: (B, n).
         c0: (B, n).
         lengths: (B,) int64 or None.
         cell: a key of `ACTIVATIONS`.
         reverse: run from the last valid step to the first.
-        rounding: of gates, candidate, cell and state.
+        rounding: round gates, candidate, cell and state.
 
     Returns:
         The states (T, B, n), the final state (B, n) and the final cell (B, n).
@@ -76,7 +76,7 @@ def _run_forward(
     input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return states, final state and cell, and what is kept of gates and cells (empty if nothing is to be)."""
+    """Return the states, the final state and cell, and the saved gates and cells (empty unless `keep`)."""
     gates, cells = (buffers.recycled(shape, W.dtype) for shape in _kept_shapes(x, W, keep))
     tensors = (x, input_weight, W, input_bias, bias, h0, c0, lengths)
     kept_gates, kept_cells = (gates, cells) if keep else (None, None)
@@ -101,7 +101,7 @@ def _states(
     input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return states, final state and cell, and write gates and cells into what is there for them."""
+    """Return the states, the final state and cell, and write into `gates` and `cells` if they are given."""
     T, B, m = x.shape
     n = W.shape[1]
     kernel.check(
@@ -142,7 +142,7 @@ def _states(
 
 def _kept_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     T, B, n = *x.shape[:2], W.shape[1]
-    # The last cell is kept too: a size that is 1 for short sequences would tie a traced graph to such.
+    # The last cell is saved too: a size of 1 for short sequences would specialise a traced graph to them.
     return ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
 
 
@@ -192,7 +192,7 @@ def _run_backward(
     input_step: Tensor | None,
     bits: int,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, input_bias, bias, h0, c0, step, input_step; an empty one if not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0, c0, step and input_step; empty if not `wanted`."""
     grads = _empty_grads(x, input_weight, W, h0, wanted)
     kernel.run_lstm(
         "lstm_backward",

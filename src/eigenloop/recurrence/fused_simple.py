@@ -1,11 +1,11 @@
 """The simple recurrence in the compiled kernel: h_t = f(W h_{t-1} + U x_t + input_bias), for real states on the CPU.
 
-Unlike the reference it takes the input before the product with U: the kernel multiplies a few steps at a time while
-they are in cache, and collects the gradients of U and W the same way, so that neither U x nor its gradient ever
-stands in memory as a whole. Without a U the input is taken as multiplied.
+Unlike the reference, the kernel takes x and U: it computes U x for a few steps at a time while they are in cache, and
+accumulates the gradients of U and W in the same way, so that neither U x nor its gradient is ever stored in full.
+Without U the input is U x.
 
-The backward pass reads f'(z) off the states. modReLU of pairs needs |z| besides, (T, B, n / 2), and a trained step of
-rounded states dq/ds, (T, B, n): these are kept where a backward pass is to come.
+The backward pass computes f'(z) from the states. In addition modReLU of pairs needs |z|, (T, B, n / 2), and a trained
+quantization step s of the states needs dq/ds, (T, B, n): these are saved for a backward pass.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from eigenloop.recurrence import buffers, kernel
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
-#: modReLU of n / 2 pairs (`fused_complex`).
+#: Name of modReLU acting on n / 2 pairs (`fused_complex`).
 PAIRS = "complex modrelu"
 
 
@@ -40,7 +40,7 @@ def fused_simple(
     """Run the recurrence in the kernel.
 
     Args:
-        x: (T, B, m), or U x itself, (T, B, n), where `input_weight` is None.
+        x: (T, B, m), or U x, (T, B, n), if `input_weight` is None.
         input_weight: U, (n, m) or None.
         W: (n, n).
         input_bias: added to W h + U x: (n,) or None.
@@ -50,7 +50,7 @@ def fused_simple(
         activation: a key of `ACTIVATIONS`, or `PAIRS`.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
-        rounding: of every state; not for pairs.
+        rounding: round every state; not for pairs.
 
     Returns:
         The states (T, B, n) and the final state (B, n).
@@ -82,7 +82,7 @@ def _run_forward(
     input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return states, final state, and |z| of the pairs or dq/ds of rounded states (empty unless it is to be kept)."""
+    """Return the states, the final state, and |z| of pairs or dq/ds of rounded states (empty unless `keep`)."""
     kept = buffers.recycled(_kept_shape(x, W, step, keep), W.dtype)
     tensors = (x, input_weight, W, input_bias, bias, h0, lengths)
     out, h_n = _states(*tensors, activation, reverse, negative_slope, kept if keep else None, step, input_step, bits)
@@ -109,7 +109,7 @@ def _states(
     input_step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return states and final state, and write |z| of the pairs or dq/ds into `kept` if that is there."""
+    """Return the states and the final state, and write |z| of pairs or dq/ds into `kept` if it is given."""
     T, B, m = x.shape
     n = W.shape[0]
     kernel.check(
@@ -176,7 +176,7 @@ def _run_backward(
     input_step: Tensor | None,
     bits: int,
 ) -> list[Tensor]:
-    """Return the gradients of x, U, W, input_bias, bias, h0, step and input_step; an empty one if not wanted."""
+    """Return the gradients of x, U, W, input_bias, bias, h0, step and input_step; empty if not `wanted`."""
     grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
     kernel.run_simple(
         "simple_backward",

@@ -1,4 +1,4 @@
-"""The gated recurrence of GRU, NC-GRU and GORU, readable and with a hand-written backward pass.
+"""The gated recurrence of GRU, NC-GRU and GORU: a readable reference with a hand-written backward pass.
 
     r = sigmoid(p_r + W_r h)          reset gate
     u = sigmoid(p_u + W_u h)          update gate
@@ -7,8 +7,8 @@
     h' = u * h + (1 - u) * c          update="keep" (torch's GRU, GORU)
     h' = (1 - u) * h + u * c          update="write" (NC-GRU, eq. 19)
 
-Nothing but the states is kept for the backward pass: the gates of all steps follow from the states before
-them, in a few large products. Why these are operators: Note [One operator for the compiler].
+p = U x + input_bias. Only the states are saved for the backward pass, which computes the gates of all steps again from
+the previous states, in a few large products. For why these are operators see Note [One operator for the compiler].
 """
 
 from __future__ import annotations
@@ -55,23 +55,23 @@ def gated(
     input_bias: Tensor | None = None,
     rounding: Rounding | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Run the gated recurrence over time, in the compiled kernel where it can (see `simple`).
+    """Run the gated recurrence over time, in the compiled kernel if possible (see `simple`).
 
     Args:
-        x: the input: (T, B, m); without an `input_weight` the input already multiplied, in the order reset, update,
-            candidate: (T, B, 3n).
+        x: the input: (T, B, m); without `input_weight` the product U x, in the order reset, update, candidate:
+            (T, B, 3n).
         W: the three recurrent matrices stacked in the same order: (3n, n).
         bias: modReLU's b, or added to the candidate's argument for every other activation: (n,) or None.
         recurrent_bias: b inside the reset product, torch's b_hn; only with ``reset="after"``: (n,) or None.
         h0: initial state: (B, n).
-        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
+        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None if all T are valid.
         candidate: activation of the candidate, a key of `ACTIVATIONS`.
         reset: ``"before"`` or ``"after"`` the product with W_c.
-        update: whether u says how much of the state to ``"keep"`` or of the candidate to ``"write"``.
+        update: whether u is the share of the old state to ``"keep"`` or of the candidate to ``"write"``.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
         input_weight: U of the three gates, stacked: (3n, m) or None.
-        input_bias: added to U x, or to that of the reset and update gate only: (3n,), (2n,) or None.
+        input_bias: added to U x, for all three or only for the reset and update gates: (3n,), (2n,) or None.
         rounding: round the gates, the candidate, r * h before a product, and the state, in this order.
 
     Returns:
@@ -99,7 +99,7 @@ def gated(
 
 
 def _for_three_gates(bias: Tensor, n: int) -> Tensor:
-    """Fill a bias of the two gates up with zeros for the candidate."""
+    """Append zeros for the candidate to a bias of the two gates."""
     return torch.nn.functional.pad(bias, (0, 3 * n - len(bias)))
 
 
@@ -178,14 +178,14 @@ def _backward(
     step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the gradients of projected, W, bias, recurrent_bias, h0 and the step; an empty one for what is None."""
+    """Return the gradients of projected, W, bias, recurrent_bias, h0 and the step; empty for what is None."""
     T, n = len(out), h0.shape[-1]
     before = reset == "before"
     activation = ACTIVATIONS[candidate]
     valid = None if lengths is None else valid_steps(lengths, T)
     gates_W, candidate_W = W[: 2 * n], W[2 * n :]
 
-    # The forward pass again, for all steps at once; what stands in the padding must not reach it.
+    # Repeat the forward pass for all steps at once, without the values in the padding.
     if valid is not None:
         projected = torch.where(valid, projected, 0)
     h = previous_states(out, h0, lengths, reverse)
@@ -198,8 +198,8 @@ def _backward(
     raw_c = activation.apply_(raw_c, bias, negative_slope)
     c = _on_grid(raw_c, step, bits)
 
-    # What multiplies dL/dh' on its way to h, to the update gate's argument and to the candidate's.
-    # The candidate's share is u itself where u says what to write: 1 - (1 - u) would round a small u away.
+    # Factors from dL/dh' to the gradients of h and of the arguments of update gate and candidate.
+    # With update="write" the candidate's factor is u itself: 1 - (1 - u) would lose the digits of a small u.
     rest = 1 - u
     kept, written = (u, rest) if update == "keep" else (rest, u)
     to_update = (h - c if update == "keep" else c - h) * raw_u * (1 - raw_u)
@@ -207,7 +207,7 @@ def _backward(
     to_reset = raw_r * (1 - raw_r) * (h if before else q)
     grad_step = out.new_zeros(0 if step is None else ())
     if step is not None:
-        # A state is a mean of two that lie in the range, and r * h is no larger than h: only the candidate is cut off.
+        # The state is a weighted mean of two values in the range, and |r * h| <= |h|: only the candidate is clamped.
         to_candidate = to_candidate * inside(raw_c, step, bits)
         margin = gate_margin(bits)
         to_step = slope_of_step(_mixed(h, u, c, update), step, bits, margin)

@@ -1,12 +1,12 @@
-"""The compiled kernel (csrc/): finding it, choosing an instruction set, and calling it.
+"""The compiled kernel (csrc/): loading it, choosing an instruction set, and calling it.
 
-``EIGENLOOP_KERNEL`` chooses at the first use: ``reference`` for plain PyTorch, ``portable``, ``avx2`` or ``avx512`` for
-that instruction set; unset or empty, the best that the machine has.
+The environment variable ``EIGENLOOP_KERNEL`` is read at the first use: ``reference`` for plain PyTorch, ``portable``,
+``avx2`` or ``avx512`` for that instruction set; unset or empty, the best that the machine supports.
 
 Note [Calling C without torch's headers]
-    One binary serves every torch version: a call is a C struct of 64-bit fields (csrc/kernel.h), packed here from
-    sizes, strides and addresses. What is `input_bias`, `bias` and `recurrent_bias` here is `shift`, `threshold` and
-    `inner` there. ctypes lets go of Python's lock for the time of the call.
+    One binary works with every torch version: a call is a C struct of 64-bit fields (csrc/kernel.h), packed here from
+    sizes, strides and addresses. `input_bias`, `bias` and `recurrent_bias` are called `shift`, `threshold` and `inner`
+    in C. ctypes releases Python's global lock during the call.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-#: Of W, where the kernel runs.
+#: The dtypes of W that the kernel supports.
 _DTYPES = frozenset((torch.float32, torch.float64, torch.complex64, torch.complex128))
 #: Instruction sets in the order of the C enumeration.
 VARIANTS = ("portable", "avx2", "avx512")
 
-#: The activations that the kernel knows, in the order of the C enumeration.
+#: The activations that the kernel implements, in the order of the C enumeration.
 ACTIVATIONS = {"identity": 0, "relu": 1, "leaky_relu": 2, "tanh": 3, "modrelu": 4, "complex modrelu": 5}
 
 # T, B, n, m, activation, reverse, threads, slope, ... as in csrc/kernel.h
 _SIMPLE = struct.Struct("=7qd28q")
 _GATED = struct.Struct("=7qd32q")
 _LSTM = struct.Struct("=7qd32q")
-#: Where x, the states that a cell begins with, the output and the states that it ends with stand in a call.
+#: Positions of x, the initial states, the output and the final states among the fields of a call.
 _CHANGING = {
     "simple_forward": (_SIMPLE, (8, 15, 17, 18)),
     "gated_forward": (_GATED, (11, 19, 21, 22)),
     "lstm_forward": (_LSTM, (8, 15, 16, 18, 19, 20)),
 }
-#: Steps between two cells of an LSTM that are kept, as in csrc/kernel.h.
+#: Time steps between two saved cells of an LSTM, as in csrc/kernel.h.
 CELL_STEPS = 8
 _REBUILD = "reinstall eigenloop with a C compiler at hand (docs/building.md)"
 
@@ -71,11 +71,11 @@ class Library:
             raise MemoryError("no memory for the workspace of the recurrence: use a smaller batch or fewer threads")
 
     def workspace_bytes(self) -> int:
-        """Return how much memory is kept between calls."""
+        """Return the number of bytes that are kept between calls."""
         return int(self._library.el_workspace_bytes())
 
     def release_workspace(self) -> None:
-        """Give the memory that is kept between calls back."""
+        """Free the memory that is kept between calls."""
         self._library.el_release_workspace()
 
 
@@ -84,18 +84,18 @@ _reference = False
 
 
 def library() -> Library | None:
-    """Return the kernel, or None where the reference path is to be used."""
+    """Return the kernel, or None if the reference path is to be used."""
     if not _loaded:
         _loaded.append(_load(os.environ.get("EIGENLOOP_KERNEL", "")))
     return None if _reference else _loaded[0]
 
 
 def _loads() -> bool:
-    """Whether there is a kernel. torch.compile calls this and does not look inside: it cannot trace a first use."""
+    """Whether there is a kernel. torch.compile calls this without tracing it: it cannot trace the loading."""
     return library() is not None
 
 
-# What torch.compiler.assume_constant_result does; calling that would import the compiler, which takes as long as torch.
+# Does what torch.compiler.assume_constant_result does, without importing the compiler, which takes as long as torch.
 _loads._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
@@ -130,7 +130,7 @@ def _check_variant(loaded: Library, name: str) -> None:
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
-    """Use one instruction set, or ``"reference"``, inside the ``with``."""
+    """Use a given instruction set, or ``"reference"``, inside the ``with``."""
     global _reference
     loaded, before = library(), _reference
     variant = loaded.variant if loaded is not None else ""
@@ -150,12 +150,12 @@ def using(name: str) -> Iterator[None]:
 
 
 def serves(W: Tensor, activation: str) -> bool:
-    """Whether the kernel runs a recurrence with this matrix: it knows the activation, and takes the tensor."""
+    """Whether the kernel can run a recurrence with this matrix and activation."""
     return activation in ACTIVATIONS and takes(W)
 
 
 def takes(tensor: Tensor) -> bool:
-    """Whether the kernel computes with such a tensor: of its dtypes, on the CPU, outside functorch's transforms."""
+    """Whether the kernel supports this tensor: its dtype, on the CPU, outside functorch's transforms."""
     return (
         tensor.dtype in _DTYPES
         and tensor.is_cpu
@@ -166,7 +166,7 @@ def takes(tensor: Tensor) -> bool:
 
 
 def reachable(*arguments: object) -> bool:
-    """Whether the tensors among these can be handed to C right now: plain ones, with nothing that watches operators."""
+    """Whether the tensors among these can be passed to C directly: plain tensors, and nothing intercepts operators."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:
         return False
     for one in arguments:
@@ -177,11 +177,11 @@ def reachable(*arguments: object) -> bool:
 
 
 def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]) -> None:
-    """Refuse what C would misread: an argument of another shape, dtype or device than the recurrence's.
+    """Raise ValueError for an argument that C would misread: with a wrong shape, dtype or device.
 
     Args:
-        dtype: of W, and so of every argument.
-        arguments: the tensor, or None, and the shape that it must have.
+        dtype: dtype of W, which every argument must have.
+        arguments: the tensor, or None, and its required shape.
     """
     for name, (tensor, shape) in arguments.items():
         if tensor is None:
@@ -195,7 +195,7 @@ def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]
 
 
 def whole(lengths: Tensor | None, B: int) -> Tensor | None:
-    """Return the lengths as C reads them."""
+    """Return the lengths in the form that C reads, contiguous int64; raises ValueError unless there are B of them."""
     if lengths is None:
         return None
     if lengths.shape != (B,):
@@ -204,12 +204,12 @@ def whole(lengths: Tensor | None, B: int) -> Tensor | None:
 
 
 def rows(tensor: Tensor) -> Tensor:
-    """Return the tensor with its last dimension contiguous, which is all that C asks of a sequence."""
+    """Return the tensor with a contiguous last dimension, which is all that C requires of a sequence."""
     return tensor if tensor.stride(-1) == 1 or tensor.shape[-1] == 1 else tensor.contiguous()
 
 
 def packed(tensor: Tensor | None) -> Tensor | None:
-    """Return the tensor without gaps, as C reads weights and states."""
+    """Return the tensor contiguous, as C requires for weights and states."""
     return None if tensor is None else tensor.contiguous()
 
 
@@ -254,7 +254,7 @@ def run_simple(
     input_step: Tensor | None = None,
     bits: int = 0,
 ) -> None:
-    """Call ``el_simple_forward`` or ``el_simple_backward``; as in csrc/kernel.h, the gradients of the steps last."""
+    """Call ``el_simple_forward`` or ``el_simple_backward``; `grads` in the order of csrc/kernel.h."""
     arrays = (U, W, input_bias, bias, h0, lengths, out, h_n, moduli)
     call = _SIMPLE.pack(
         *_head(x, U, W.shape[0], *options),
@@ -299,7 +299,7 @@ def run_gated(
     input_step: Tensor | None = None,
     bits: int = 0,
 ) -> None:
-    """Call ``el_gated_forward`` or ``el_gated_backward``; as in csrc/kernel.h, the gradients of the steps last."""
+    """Call ``el_gated_forward`` or ``el_gated_backward``; `grads` in the order of csrc/kernel.h."""
     arrays = (U, W, input_bias, bias, recurrent_bias, h0, lengths, out, h_n, gates)
     call = _GATED.pack(
         *_head(x, U, W.shape[1], *options),
@@ -346,7 +346,7 @@ def run_lstm(
     input_step: Tensor | None = None,
     bits: int = 0,
 ) -> None:
-    """Call ``el_lstm_forward`` or ``el_lstm_backward``; as in csrc/kernel.h, the gradients of the steps last."""
+    """Call ``el_lstm_forward`` or ``el_lstm_backward``; `grads` in the order of csrc/kernel.h."""
     arrays = (U, W, input_bias, bias, h0, c0, lengths, out, h_n, c_n, gates, cells)
     call = _LSTM.pack(
         *_head(x, U, W.shape[1], *options),
@@ -381,28 +381,28 @@ def _call(name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | Non
 
 
 class Recorded:
-    """A call that can be made again on the same memory: what stands there then goes in, and comes out."""
+    """A kernel call that can be repeated on the same memory, with the values that are there at that time."""
 
     def __init__(
         self, loaded: Library, name: str, call: bytes, dtype: torch.dtype, arrays: tuple[Tensor | None, ...]
     ) -> None:
         self._library, self._name, self._call, self._dtype = loaded, name, call, dtype
-        self._arrays = arrays  # the call holds their addresses only
+        self._arrays = arrays  # keeps them alive: the call holds only their addresses
 
     def __call__(self) -> None:
-        """Make the call."""
+        """Repeat the call."""
         self._library.run(self._name, self._call, self._dtype)
 
     def takes(self, *tensors: Tensor) -> bool:
-        """Whether this is a forward pass that read just these tensors, and not copies of them."""
+        """Whether this is a forward pass that read exactly these tensors, not copies of them."""
         return self._name in _CHANGING and all(any(one is array for array in self._arrays) for one in tensors)
 
     def fields(self) -> list[int | float]:
-        """Return the call as numbers."""
+        """Return the fields of the call as numbers."""
         return list(_CHANGING[self._name][0].unpack(self._call))
 
     def again(self, fields: list[int | float], tensors: tuple[Tensor, ...]) -> None:
-        """Make a forward call, given by its fields, with other x, initial states, output and final states."""
+        """Make a forward call with these fields, but with other x, initial states, output and final states."""
         layout, places = _CHANGING[self._name]
         fields = fields.copy()
         for place, tensor in zip(places, tensors, strict=True):
@@ -415,7 +415,7 @@ _recording = threading.local()
 
 @contextmanager
 def recording() -> Iterator[list[Recorded]]:
-    """Collect the calls that this thread makes inside the ``with``, which run as usual."""
+    """Record the kernel calls that this thread makes inside the ``with``; they run as usual."""
     before, _recording.tape = getattr(_recording, "tape", None), []
     try:
         yield _recording.tape

@@ -1,4 +1,4 @@
-"""The LSTM, readable and with a hand-written backward pass (Hochreiter and Schmidhuber 1997; gates as torch has them).
+"""The LSTM: a readable reference with a hand-written backward pass (Hochreiter and Schmidhuber 1997; torch's gates).
 
     i = sigmoid(p_i + W_i h)          input gate
     f = sigmoid(p_f + W_f h)          forget gate
@@ -7,8 +7,9 @@
     c' = f * c + i * g
     h' = o * tanh(c')
 
-Kept for the backward pass are the states and the cells, 2n numbers a step; the gates follow from the states before
-them, in one large product. Why these are operators: Note [One operator for the compiler].
+p = U x + input_bias. The states and the cells are saved for the backward pass, 2n numbers per step; it computes the
+gates again from the previous states, in one large product. For why these are operators see
+Note [One operator for the compiler].
 """
 
 from __future__ import annotations
@@ -53,21 +54,21 @@ def lstm(
     input_bias: Tensor | None = None,
     rounding: Rounding | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Run the LSTM over time, in the compiled kernel where it can (see `simple`).
+    """Run the LSTM over time, in the compiled kernel if possible (see `simple`).
 
     Args:
-        x: the input: (T, B, m); without an `input_weight` the input already multiplied, in the order input, forget,
-            cell, output: (T, B, 4n).
+        x: the input: (T, B, m); without `input_weight` the product U x, in the order input, forget, cell, output:
+            (T, B, 4n).
         W: the four recurrent matrices stacked in the same order: (4n, n).
-        bias: modReLU's b where `cell` is ``"modrelu"``: (n,) or None, which leaves the candidate linear.
+        bias: modReLU's b if `cell` is ``"modrelu"``: (n,) or None, for which the candidate is linear.
         h0: initial state: (B, n).
         c0: initial cell: (B, n).
-        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
-        cell: activation of the candidate, a key of `ACTIVATIONS`; not ``"leaky_relu"``, for which no slope is given.
+        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None if all T are valid.
+        cell: activation of the candidate, a key of `ACTIVATIONS`; not ``"leaky_relu"``, as there is no slope argument.
         reverse: run from the last valid step to the first.
         input_weight: U of the four gates, stacked: (4n, m) or None.
         input_bias: added to U x: (4n,) or None.
-        rounding: round the gates, the candidate, the cell and the state; the step is the cell's, and that of a
+        rounding: round the gates, the candidate, the cell and the state; `step` is that of the cell, and of a
             candidate other than tanh.
 
     Returns:
@@ -98,14 +99,14 @@ def lstm_cells(
     input_weight: Tensor | None = None,
     input_bias: Tensor | None = None,
 ) -> Tensor:
-    """Return the cells of all steps, (T, B, n), which `lstm` keeps to itself; by the reference path."""
+    """Return the cells c of all steps, (T, B, n), which `lstm` does not return; computed by the reference path."""
     p = multiplied(x, input_weight, input_bias)
     cells: Tensor = _lstm(p, W, bias, h0, c0, lengths, _checked(cell, bias), reverse, None, 0)[3]
     return cells
 
 
 def _checked(cell: str, bias: Tensor | None) -> str:
-    """Return the activation that is meant: modReLU without a threshold changes nothing."""
+    """Return the activation to use: modReLU without a threshold is the identity."""
     check_cell(cell)
     if bias is not None and ACTIVATIONS[cell].additive_bias:
         raise ValueError(f"bias is modReLU's threshold, and cell={cell!r} has none: add it to input_bias")
@@ -113,7 +114,7 @@ def _checked(cell: str, bias: Tensor | None) -> str:
 
 
 def check_cell(cell: str) -> None:
-    """Refuse the one activation that needs a further number."""
+    """Raise ValueError for leaky_relu, the one activation that needs another argument."""
     if cell == "leaky_relu":
         raise ValueError("cell='leaky_relu' has no slope in an LSTM: use cell='relu', or register your own leaky ReLU")
 
@@ -157,12 +158,12 @@ def _forward(
 
 
 def _candidate_step(cell: str, step: Tensor, bits: int) -> Tensor | float:
-    """Return the candidate's step: tanh lies in [-1, 1], others go where the cell does."""
+    """Return the candidate's step: that of [-1, 1] for tanh, that of the cell for other activations."""
     return unit_step(bits) if cell == "tanh" else step
 
 
 def _cell_margin(cell: str, bits: int) -> float:
-    """Return the margin of c': Note [A margin for halves]."""
+    """Return the rounding margin of c'; see Note [A margin for halves]."""
     return gate_margin(bits) / (16 if cell == "tanh" else 1)
 
 
@@ -199,12 +200,12 @@ def _backward(
     step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the gradients of projected, W, bias, h0, c0 and the step (those of bias and step empty without one)."""
+    """Return the gradients of projected, W, bias, h0, c0 and the step (empty for a bias or step that is None)."""
     T = len(out)
     activation = ACTIVATIONS[cell]
     valid = None if lengths is None else valid_steps(lengths, T)
 
-    # The forward pass again, for all steps at once; what stands in the padding must not reach it.
+    # Repeat the forward pass for all steps at once, without the values in the padding.
     if valid is not None:
         projected = torch.where(valid, projected, 0)
     h = previous_states(out, h0, lengths, reverse)
@@ -216,7 +217,7 @@ def _backward(
         i, f, g, o = _rounded_gates(i, f, g, o, cell, step, bits)
     squashed = cells.tanh()
 
-    # What multiplies dL/dc' on its way to the arguments of i, f and g, and dL/dh' on its way to that of o and to c'.
+    # Factors from dL/dc' to the gradients of the arguments of i, f and g, and from dL/dh' to those of o and c'.
     to_input, to_forget = g * raw_i * (1 - raw_i), c * raw_f * (1 - raw_f)
     to_candidate = i * activation.derivative(raw_g, 0.0)
     to_output, to_cell = squashed * raw_o * (1 - raw_o), o * (1 - squashed.square())

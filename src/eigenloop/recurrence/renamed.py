@@ -1,4 +1,4 @@
-"""The first argument of a recurrence was called `projected`, which it is only without an `input_weight`."""
+"""The first argument of a recurrence is now `x`; the old name `projected` fits only without an `input_weight`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ R = TypeVar("R")
 
 
 def takes_projected(recurrence: Callable[P, R]) -> Callable[P, R]:
-    """Let a recurrence take its input under the former name, with a warning."""
+    """Make a recurrence accept its input under the old keyword `projected`, with a warning."""
 
     @wraps(recurrence)
     def call(*arguments: P.args, **options: P.kwargs) -> R:

@@ -1,7 +1,7 @@
-"""One step again: the kernel's call of a cell with another input and state, its weights staying where they are.
+"""Repeats the recorded kernel call of a cell's time step with another input and state and the same weights.
 
-A single step of a small cell costs less than the checks around it. They are made once, in the step that is recorded;
-what can change from one step to the next is looked at again: shapes, strides, devices, the instruction set, threads.
+A single step of a small cell costs less than the checks around it. Most checks are made once, in the recorded step;
+only what can change between steps is checked again: shapes, strides, devices, the instruction set, threads.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from eigenloop.recurrence import kernel
 
 
 class Replay:
-    """A recorded step that takes other inputs and states of the same shape; safe in several threads.
+    """A recorded step that can be repeated with other inputs and states of the same shape; thread-safe.
 
     Args:
-        recorded: the call of a step, which lasted for one time step and had no lengths.
-        x: what it was called with: (1, B, m).
-        out: what it gave: (1, B, n).
+        recorded: the kernel call of a single time step without lengths.
+        x: its input: (1, B, m).
+        out: its output: (1, B, n).
     """
 
     def __init__(self, recorded: kernel.Recorded, x: Tensor, out: Tensor) -> None:
@@ -28,7 +28,7 @@ class Replay:
         self._threads = torch.get_num_threads()
 
     def __call__(self, x: Tensor, state: tuple[Tensor, ...]) -> tuple[Tensor, tuple[Tensor, ...]] | None:
-        """Return the output and what the cell carries in the end; None where this is not a repetition."""
+        """Return the output and the final state; None if the recorded call does not fit these tensors."""
         if not (
             x.shape == self._shape
             and x.stride() == self._strides
@@ -41,14 +41,14 @@ class Replay:
         for part in state:
             if not (part.is_contiguous() and part.is_cpu and part.dtype == self._dtype):
                 return None
-        # Of all ways to make a tensor this takes the least time.
+        # The fastest way to make a tensor.
         out, final = torch.empty_like(self._like), tuple([torch.empty_like(part) for part in state])
         self._recorded.again(self._fields, (x, *state, out, *final))
         return out, final
 
 
 def replay_of(calls: list[kernel.Recorded], x: Tensor, state: tuple[Tensor, ...], out: Tensor) -> Replay | None:
-    """Return the replay of a step that made these calls, or None if it is not one call on just these tensors."""
+    """Return the replay of a step that made these calls, or None unless it is one call on exactly these tensors."""
     if len(calls) != 1 or len(x) != 1 or not calls[0].takes(x, *state):
         return None
     return Replay(calls[0], x, torch.empty_like(out))

@@ -1,9 +1,9 @@
-"""The simple recurrence h_t = f(W h_{t-1} + p_t), readable and with a hand-written backward pass.
+"""The simple recurrence h_t = f(W h_{t-1} + p_t): a readable reference with a hand-written backward pass.
 
-The input is multiplied for all steps at once, p_t = U x_t + input_bias, so one step is one product. The backward pass
-walks back once, collecting the gradients of all pre-activations, and forms dW as one large product at the end.
+p_t = U x_t + input_bias is computed for all steps at once, so that one step is one product. The backward pass collects
+the gradients of all pre-activations, step by step, and computes dW as one large product at the end.
 
-Why this is an operator: Note [One operator for the compiler].
+For why this is an operator see Note [One operator for the compiler].
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ def simple(
 ) -> tuple[Tensor, Tensor]:
     """Run h_t = f(W h_{t-1} + p_t) over time.
 
-    On the CPU this goes to the compiled kernel, elsewhere it takes the reference path below. The kernel is faster
-    still if it is left to compute p itself: give it x and U.
+    On the CPU this calls the compiled kernel, elsewhere the reference path below. The kernel is faster if it computes
+    p itself: pass x and `input_weight`.
 
     Args:
-        x: the input: (T, B, m); without an `input_weight` p, the input already multiplied: (T, B, n).
+        x: the input: (T, B, m); without `input_weight` the product U x: (T, B, n).
         W: recurrent matrix in column convention: (n, n).
         bias: modReLU's b, or added to z for every other activation: (n,) or None.
         h0: initial state: (B, n).
-        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None where all T are.
+        lengths: valid steps of each sequence, on the device of the input: (B,) int64, or None if all T are valid.
         activation: a key of `ACTIVATIONS`.
         reverse: run from the last valid step to the first.
         negative_slope: leaky_relu's slope.
@@ -141,7 +141,7 @@ def _backward(
     step: Tensor | None,
     bits: int,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Return the gradients of projected, W, bias, h0 and the step (those of bias and step empty without one)."""
+    """Return the gradients of projected, W, bias, h0 and the step (empty for a bias or step that is None)."""
     valid = None if lengths is None else valid_steps(lengths, len(out))
     previous = previous_states(out, h0, lengths, reverse)
     W_conj = W.conj()
@@ -157,7 +157,7 @@ def _backward(
         if step is not None and projected is not None:  # a trained step: dq/ds needs f(z)
             value = ACTIVATIONS[activation].apply_(projected + previous @ W.mT, bias, negative_slope)
             slopes = slope_of_state(value, out, step, bits)
-    else:  # complex modReLU: its derivative needs z, which one large product brings back
+    else:  # complex modReLU: its derivative needs z, which is computed again in one large product
         z = projected + previous @ W.mT
         grad_z, grad_b = torch.empty_like(out), torch.empty_like(out.real)
     grad_step = out.new_zeros(() if slopes is not None else 0)
@@ -211,7 +211,7 @@ def _pull_back(
     options = (ctx.activation, ctx.reverse, ctx.negative_slope, step, ctx.bits)
     out = kept_states(ctx, saved, lambda: _forward(*tensors, *options)[0])
     projected, W, bias, h0, lengths = tensors
-    # p is needed where the derivative cannot be read off the state.
+    # p is needed if the derivative cannot be computed from the state.
     trained_step = step is not None and ctx.needs_input_grad[8]
     needed = projected if trained_step or (projected.is_complex() and bias is not None) else None
     grads = run_backward(grad_out, grad_h_n, out, needed, W, bias, h0, lengths, *options)

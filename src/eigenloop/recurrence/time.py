@@ -1,4 +1,4 @@
-"""Walking along time: the input of all steps, their order, which are valid, and the state each one started from."""
+"""Helpers for the loop over time: U x of all steps, the order of steps, valid steps, and previous states."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from torch import Tensor
 
 
 def multiplied(x: Tensor, input_weight: Tensor | None, input_bias: Tensor | None) -> Tensor:
-    """Return p = U x + input_bias of all steps at once; without a U the input is multiplied already."""
+    """Return p = U x + input_bias of all steps at once; without `input_weight`, x is already U x."""
     if input_weight is not None:
         return torch.nn.functional.linear(x, input_weight, input_bias)
     return x if input_bias is None else x + input_bias
@@ -19,15 +19,15 @@ def steps(length: int, reverse: bool) -> range:
 
 
 def valid_steps(lengths: Tensor, T: int) -> Tensor:
-    """Mark the steps inside each sequence: (T, B, 1) bool."""
+    """Return a mask of the valid steps of each sequence: (T, B, 1) bool."""
     return (torch.arange(T, device=lengths.device)[:, None] < lengths[None, :]).unsqueeze(-1)
 
 
 def previous_states(out: Tensor, h0: Tensor, lengths: Tensor | None, reverse: bool) -> Tensor:
-    """Return, for every valid step, the state that it started from: (T, B, n).
+    """Return the previous state of every valid step: (T, B, n).
 
-    The outputs shifted by one, with h0 at the first step visited. In reverse that first step is the last
-    valid one of each sequence. What stands at padded steps is of no use.
+    These are the outputs shifted by one step, with h0 at the first step visited, which in reverse is the last valid
+    step of each sequence. Values at padded steps are meaningless.
     """
     if len(out) == 0:
         return out

@@ -1,4 +1,4 @@
-"""The page people look at: one self-contained HTML file made from one or more training-run folders."""
+"""The report on training runs: one self-contained HTML page made from one or more run folders."""
 
 from __future__ import annotations
 

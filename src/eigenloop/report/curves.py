@@ -1,4 +1,4 @@
-"""Learning curves, distance from the set, conditioning: the figures that switch between quantities and axes."""
+"""Figures over training, with a choice of quantity and axis: learning curves, distance from the set, conditioning."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from eigenloop.text.names import enumeration
 from eigenloop.text.typography import quantity
 
 DEFECT, RATIO = "defect", "singular_ratio"
-#: The unit roundoff of the types that a run may be trained in.
+#: The machine epsilon of the types that a run may be trained in.
 ROUNDING = {"float32": 2.0**-23, "float64": 2.0**-52}
-#: How the kinds of lines are called, and how their axes are.
+#: The names of the splits, and of the horizontal axes.
 SPLITS = {"train": "training", "valid": "validation", "test": "test"}
 AXES = {"steps": "training step", "time": "training time"}
 
 
 @dataclass(frozen=True)
 class Track:
-    """What a run measured of one kind: in training, in validation or in tests."""
+    """The measurements of a run on one split: training, validation or test."""
 
     entry: Entry
     kind: str
 
     def values(self, name: str) -> list[float | None]:
-        """Return all values of a quantity, None where it was not measured or is not finite."""
+        """Return all values of a quantity; None where it was not measured or is not finite."""
         values = (line.values.get(name) for line in self.entry.run.lines[self.kind])
         return [value if value is not None and math.isfinite(value) else None for value in values]
 
@@ -41,16 +41,16 @@ class Track:
 
     @cached_property
     def quantities(self) -> list[str]:
-        """List what it measured."""
+        """The names of the measured quantities."""
         return list(dict.fromkeys(name for line in self.entry.run.lines[self.kind] for name in line.values))
 
     def places(self, axis: str) -> list[float | None]:
-        """Return where its values stand along an axis."""
+        """Return the positions of its values on an axis: steps, or seconds."""
         return [line.step if axis == "steps" else line.seconds for line in self.entry.run.lines[self.kind]]
 
 
 def learning(group: Group, key: str) -> Figure | None:
-    """Make the learning curves of a task; None while nothing has been measured."""
+    """Return the learning curves of a task; None if nothing has been measured yet."""
     tracks = _tracks(group)
     quantities = _quantities(tracks, group.metric)
     if not quantities:
@@ -59,7 +59,7 @@ def learning(group: Group, key: str) -> Figure | None:
 
 
 def defects(group: Group, key: str) -> Figure | None:
-    """Make the curves of how far W is from its set; None where no run measures it."""
+    """Return the curves of the distance of W from its set; None if no run measures it."""
     tracks = _tracks(group)
     drawn = [track for track in tracks if any(value > 0 for value in track.finite(DEFECT))]
     if not drawn:
@@ -70,7 +70,7 @@ def defects(group: Group, key: str) -> Figure | None:
 
 
 def conditioning(group: Group, key: str) -> Figure | None:
-    """Make the curves of sigma_min / sigma_max of q(W); None where no run is quantized."""
+    """Return the curves of sigma_min / sigma_max of q(W); None if no run is quantized."""
     drawn = [track for track in _tracks(group) if track.finite(RATIO)]
     if not drawn:
         return None
@@ -78,14 +78,14 @@ def conditioning(group: Group, key: str) -> Figure | None:
 
 
 def _tracks(group: Group) -> list[Track]:
-    """Return what runs have measured: training first, so that what counts is drawn over it."""
+    """Return the measurements of all runs; training comes first, so that evaluations are drawn over it."""
     return [Track(entry, kind) for kind in KINDS for entry in group.entries if entry.run.lines[kind]]
 
 
 def _figure(
     group: Group, key: str, tracks: Sequence[Track], references: Mapping[str, Mapping[str, float]], notes: Sequence[str]
 ) -> Figure:
-    """Draw each quantity that has an entry in `references`, which may be empty, against each axis."""
+    """Return the figure of each quantity in `references` (name -> its reference lines, may be none) on each axis."""
     timed = any(place is not None for track in tracks for place in track.places("time"))
     shown = {track.entry.index: track.entry for track in tracks}
     return Figure(
@@ -138,7 +138,7 @@ def _line(track: Track, name: str, axis: str, evaluated: bool) -> Line:
 
 
 def _quantities(tracks: Sequence[Track], metric: str) -> list[str]:
-    """List what can be plotted: what the runs are judged by, what is evaluated, then what training alone knows."""
+    """Return the quantities to plot: the group's metric, then those evaluated, then those measured in training only."""
     ordered: dict[str, None] = {metric: None}
     for kinds in (("valid", "test"), ("train",)):
         for track in tracks:
@@ -153,7 +153,7 @@ def _quantities(tracks: Sequence[Track], metric: str) -> list[str]:
 
 
 def _varies(tracks: Sequence[Track], name: str) -> bool:
-    # A learning rate that never changes, or a penalty that is always 0, is in the config and makes no curve.
+    # A constant learning rate, or a penalty that is always 0, is in the config and needs no curve.
     return any(len(set(track.finite(name))) > 1 for track in tracks)
 
 

@@ -1,4 +1,4 @@
-"""Runs of the same task belong together; within a group, and within the report, each has a name of its own."""
+"""Group runs by task, and give each a name that is unique in its group and one that is unique in the report."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from eigenloop.runs import Run
 from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.text.names import shortened
 
-#: The most letters that a label beside a curve has.
+#: The most characters of a label beside a curve.
 SHORT = 24
-#: What a run on own data remembers of its file.
+#: Settings in which a run on a user's data records properties of the file.
 _REMEMBERED = ("channels", "classes", "outputs", "sha256", "test_sha256")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A run with the names and the colour it goes by.
+    """A run with its names and its colour.
 
     Attributes:
         index: its position in the report.
         label: its name among the runs of its task.
         full: its name among all runs of the report.
-        colour: which colour it has, counted on beyond the number of colours.
+        colour: the index of its colour; may exceed the number of colours.
     """
 
     run: Run
@@ -41,24 +41,24 @@ class Entry:
 
     @property
     def short(self) -> str:
-        """Its label where there is little room."""
+        """Its label where space is limited."""
         return shortened(self.label, SHORT)
 
     @property
     def style(self) -> str:
-        """The classes of the style sheet that give it its colour; beyond the last one the same again, dashed."""
+        """The CSS classes for its colour; after the last colour they repeat, with dashed lines."""
         return f"c{self.colour % COLOURS}" + (" again" if self.colour >= COLOURS else "")
 
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one task, and what they are judged by.
+    """The runs of one task, and the metric by which they are judged.
 
     Attributes:
-        title: the task in a heading, with the options that tell it from other tasks of the report.
+        title: the task in a heading, with the options that distinguish it from other tasks of the report.
         phrase: the task inside a sentence.
-        options: the settings of the task, as texts.
-        metric: the name of what its runs are judged by.
+        options: the settings of the task, as text.
+        metric: the name of the metric by which its runs are judged.
     """
 
     title: str
@@ -69,7 +69,7 @@ class Group:
     higher_is_better: bool
 
     def baselines(self, metric: str) -> list[float]:
-        """Return the distinct baselines of a metric that its runs know."""
+        """Return the distinct baselines of a metric that its runs recorded."""
         baselines = [entry.run.summary.baseline.get(metric) for entry in self.entries if entry.run.summary]
         return list(dict.fromkeys(value for value in baselines if value is not None))
 
@@ -101,12 +101,12 @@ def grouped(runs: Sequence[Run]) -> list[Group]:
 
 
 def _task(run: Run) -> dict[str, Any]:
-    """Return what a task is, without where its files are."""
+    """Return the settings of a task without the paths of its files."""
     return settings_without({Effect.PLACE}, {"task": run.section("task")})["task"]
 
 
 def _shown(run: Run) -> dict[str, Any]:
-    """Return the options of a task for titles: of own data the file's name, not what the run remembers of it."""
+    """Return the options of a task for titles; for a user's data the name of the file, not its recorded properties."""
     task = _task(run)
     if task.get("name") != "sequences":
         return task
@@ -131,7 +131,7 @@ def _group(title: str, entries: Sequence[Entry]) -> Group:
 
 
 def _labels(runs: Sequence[Run], members: Sequence[int]) -> dict[int, str]:
-    """Name the runs of a task: by the model, and where that is not enough by the seed or by the folder as well."""
+    """Return the names of a task's runs: the model, and if that is not unique, also the seed or the folder."""
     models = {i: names.model(str(runs[i].section("model").get("name", runs[i].folder.name))) for i in members}
     candidates: list[Callable[[int], str]] = [
         lambda i: models[i],
@@ -149,7 +149,7 @@ def _labels(runs: Sequence[Run], members: Sequence[int]) -> dict[int, str]:
 
 
 def _titles(first: Sequence[Run]) -> list[str]:
-    """Title the tasks: by name, and where tasks share it by the options in which they differ."""
+    """Return the titles of tasks: the name, and if several share it, the options in which they differ."""
     titles = []
     for run in first:
         task = _shown(run)

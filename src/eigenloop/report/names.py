@@ -1,4 +1,4 @@
-"""How models and tasks are written for people."""
+"""Display names of models, tasks, quantities and settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import yaml
 
 from eigenloop import registry
 
-#: What a task is called in a heading, and inside a sentence.
+#: The display name of a task in a heading, and inside a sentence.
 TASKS = {
     "adding": ("Adding", "the adding task"),
     "copying": ("Copying", "the copying task"),
@@ -30,18 +30,18 @@ QUANTITIES = {
 
 
 def model(name: str) -> str:
-    """Return how a model is written; an unknown name stays as it is."""
+    """Return the display name of a model; an unknown name is returned unchanged."""
     return registry.MODELS.title(name)
 
 
 def task(name: str) -> tuple[str, str]:
-    """Return how a task is written in a heading and in a sentence; an unknown name stays as it is."""
+    """Return the display name of a task in a heading and in a sentence; an unknown name is returned unchanged."""
     titled = registry.TASKS.title(name)
     return TASKS.get(name, (titled, titled))
 
 
 def quantity(name: str) -> str:
-    """Return how a measured quantity is written.
+    """Return the display name of a measured quantity.
 
     >>> quantity("gradient_norm"), quantity("edit_distance")
     ('gradient norm', 'edit distance')
@@ -50,7 +50,7 @@ def quantity(name: str) -> str:
 
 
 def setting(value: object) -> str:
-    """Write a value of a config on one line, as YAML.
+    """Return a value of a config as one line of YAML.
 
     >>> setting(None), setting([1, 2]), setting("marker")
     ('null', '[1, 2]', 'marker')

@@ -1,4 +1,4 @@
-"""The part of the page about a run on own data: what was read, its size, its mistakes, its hardest cases."""
+"""The section of the page about a run on a user's data: the data, the network's size, its errors and hardest cases."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from eigenloop.tasks import Sequences
     from eigenloop.tasks.sequences import Outcome
 
-#: Cases, channels and outputs that are drawn, and steps of a series.
+#: The most cases, channels and outputs that are drawn, and time steps of a forecast series.
 _CASES, _CHANNELS, _OUTPUTS, _STEPS = 8, 9, 4, 240
 _PARTS = {"valid": "validation", "test": "test"}
 
 
 @dataclass(frozen=True)
 class Card:
-    """A drawing with its caption; the drawing escapes the names in it."""
+    """A drawing with its caption; names in the drawing are already escaped."""
 
     caption: str
     drawing: Markup
@@ -33,16 +33,18 @@ class Card:
 
 @dataclass(frozen=True)
 class OwnData:
-    """What the page says of a run on own data.
+    """The contents of the section on one run.
 
     Attributes:
-        read: what was read, in lines.
-        size: in words.
-        part: of the data that the answers are to.
-        measured: how good they are, in words.
-        confusion: as a table; None of values.
-        cards_title: what the cards are.
-        problem: why the network could not be asked.
+        name: of the file and of the run.
+        read: lines that describe the data.
+        size: the size of the network, as text.
+        part: the split on which the network was evaluated.
+        measured: the scores, as text.
+        confusion: the confusion matrix; None if the targets are values.
+        cards_title: the heading of the cards.
+        cards: drawings of hard cases, predictions or forecasts.
+        problem: why the network could not be evaluated; None if it was.
     """
 
     name: str
@@ -57,10 +59,10 @@ class OwnData:
 
 
 def own_data(run: Run, name: str) -> OwnData | None:
-    """Let the best network of a run on own data answer the test split; None for runs of other tasks."""
+    """Evaluate the best network of a run on a user's data, on the test split if there is one; None for other tasks."""
     if run.section("task").get("name") != "sequences":
         return None
-    # Only here: a page of other runs does not wait for torch.
+    # Imported here, so that a page of other runs does not wait for torch.
     from eigenloop.quantization import size_report
     from eigenloop.tasks import Sequences
     from eigenloop.training import load_run, outcome
@@ -93,14 +95,14 @@ def own_data(run: Run, name: str) -> OwnData | None:
 def _measured(measures: dict[str, Any]) -> str:
     if "accuracy" in measures:
         return (
-            f"Accuracy {measures['accuracy']:.4f}, balanced accuracy {measures['balanced_accuracy']:.4f}, F1 "
-            f"{measures['f1']:.4f}, of {measures['count']:,}; the most frequent class: "
-            f"{measures['guess']['accuracy']:.4f}."
+            f"accuracy {measures['accuracy']:.4f}, balanced accuracy {measures['balanced_accuracy']:.4f}, F1 "
+            f"{measures['f1']:.4f}, from {measures['count']:,} predictions; always the most frequent class: "
+            f"accuracy {measures['guess']['accuracy']:.4f}."
         )
     guess = "naive forecast: the last value" if "skill" in measures else "always the training mean"
     return (
-        f"RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, of {measures['count']:,}; {guess}: RMSE "
-        f"{measures['guess']['rmse']:.5g}."
+        f"RMSE {measures['rmse']:.5g}, MAE {measures['mae']:.5g}, from {measures['count']:,} predictions; {guess}: "
+        f"RMSE {measures['guess']['rmse']:.5g}."
     )
 
 
@@ -113,7 +115,7 @@ def _cards(answers: Outcome, task: Sequences) -> tuple[str, list[Card]]:
 
 
 def _hardest(answers: Outcome, task: Sequences) -> tuple[str, list[Card]]:
-    """Draw the cases that were wrong with the largest confidence; of steps, those with most wrong ones."""
+    """Return drawings of the wrong cases with the highest confidence, or of those with the most wrong time steps."""
     assert answers.truth is not None
     wrong = answers.classes != answers.truth
     cases = np.unique(answers.case)
@@ -156,7 +158,7 @@ def _case(answers: Outcome, case: int) -> str:
 
 
 def _channels(task: Sequences) -> Sequence[int]:
-    """Return the channels that are drawn: all, or some at equal distances."""
+    """Return the channels that are drawn: all, or a regular selection if there are too many."""
     count = len(task.channel_names)
     return [int(k) for k in np.unique(np.linspace(0, count - 1, min(count, _CHANNELS)).round())]
 
@@ -171,7 +173,7 @@ def _values(answers: Outcome) -> list[Card]:
 
 
 def _forecasts(answers: Outcome, task: Sequences) -> list[Card]:
-    """Draw the end of the first case: forecasts one after another, each of the whole horizon."""
+    """Return drawings of the end of the first case, with consecutive forecasts of the full horizon."""
     if not len(answers):
         return []
     horizon = answers.predicted.shape[1]

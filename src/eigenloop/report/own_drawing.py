@@ -1,7 +1,7 @@
-"""Drawings of answers on own sequences, as SVG: sequences, forecasts and clouds of points.
+"""Drawings of predictions on a user's data, as SVG: sequences, forecasts and scatter plots.
 
-They take plain numbers and know nothing of runs. Colours and letters come from the style sheet of the page; nothing is
-told apart by colour alone.
+They take plain numbers and do not depend on runs. Colours and fonts come from the style sheet of the page; nothing is
+distinguished by colour alone.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-#: Points of a line beyond this are thinned.
+#: A line with more points is thinned out.
 _MOST_POINTS = 240
-#: Points of a cloud beyond this are drawn at random.
+#: Of more points than this a random sample is drawn.
 _MOST_DOTS = 1500
 
 
 def sequence(
     values: Floats, low: Floats, high: Floats, *, described: str, wrong: NDArray[np.bool_] | None = None
 ) -> str:
-    """Return a drawing of (T, C) values: a line for each channel, one below the other, the first on top.
+    """Return a drawing of (T, C) values: a line for each channel, from top to bottom.
 
     Args:
-        values: the channels over time; those that are not finite leave a gap.
-        low: (C,) the smallest value of each channel, so that sequences beside each other have one scale.
-        high: (C,) the largest.
-        described: what it is, for those who do not see it.
-        wrong: (T,) steps to be marked below.
+        values: the channels over time; values that are not finite leave a gap.
+        low: (C,) the lower end of each channel's scale, which drawings beside each other share.
+        high: (C,) the upper end.
+        described: a description for screen readers.
+        wrong: (T,) time steps to be marked at the bottom.
     """
     height, width, channels = 20, 240, values.shape[1]
     total = height * channels + (8 if wrong is not None else 0)
@@ -44,7 +44,7 @@ def sequence(
 
 
 def against(truth: Floats, predicted: Floats, *, name: str) -> str:
-    """Return predicted values against true ones, (N,) each, with the line on which they would be equal."""
+    """Return a scatter plot of predicted against true values, (N,) each, with the diagonal."""
     size = 300
     if len(truth) > _MOST_DOTS:
         chosen = np.random.default_rng(0).choice(len(truth), _MOST_DOTS, replace=False)
@@ -64,7 +64,7 @@ def against(truth: Floats, predicted: Floats, *, name: str) -> str:
 
 
 def forecasts(series: Floats, ahead: Sequence[tuple[int, Floats]], *, name: str) -> str:
-    """Return a series, (T,), and forecasts of it: each begins at a step, with a dot on the value that was seen last."""
+    """Return a drawing of a series, (T,), and forecasts of it; a dot marks the last value that each forecast saw."""
     width, height = 720, 150
     low, high = _range(np.concatenate([series, *(values for _, values in ahead)]))
     across = _across(len(series), width)
@@ -95,7 +95,7 @@ def _range(values: Floats) -> tuple[float, float]:
 
 
 def _path(x: Floats, y: Floats, style: str) -> str:
-    """Return a line through points; it is broken where a point is not finite."""
+    """Return the SVG path through points, broken where a point is not finite."""
     every = max(1, -(-len(x) // _MOST_POINTS))
     x, y = x[::every], y[::every]
     finite, parts, pen = np.isfinite(y), [], "M"

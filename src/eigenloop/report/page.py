@@ -1,4 +1,4 @@
-"""The page: everything about the runs in one HTML file that needs nothing else."""
+"""Write the report on runs as one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eigenloop.text.typography import quantity
 
 @dataclass(frozen=True)
 class Chapter:
-    """What the page says of one task."""
+    """The contents of the page on one task."""
 
     group: Group
     verdicts: tuple[verdict.Verdict, ...]
@@ -35,13 +35,13 @@ class Chapter:
     conditioning: Figure | None
 
     def figures(self) -> list[Figure]:
-        """Return those that there are."""
+        """Return the figures that exist."""
         return [figure for figure in (self.learning, self.defects, self.conditioning) if figure is not None]
 
 
 @dataclass(frozen=True)
 class Details:
-    """All that is known of a run, folded away at the end of the page."""
+    """All facts and settings of a run, collapsed at the end of the page."""
 
     entry: Entry
     missing: tuple[str, ...]
@@ -51,10 +51,10 @@ class Details:
 
 
 def write(runs: Sequence[Path], out: Path) -> Path:
-    """Write the report of training runs to one HTML file, at once or not at all.
+    """Write the report on training runs to one HTML file, atomically, and return its path.
 
     Raises:
-        RunError: a folder is missing, is not a run folder or holds a damaged file, or `out` is a folder.
+        RunError: a folder is missing, is not a run folder or has a damaged file, or `out` cannot be written.
     """
     out = Path(out)
     if out.is_dir():
@@ -69,7 +69,7 @@ def write(runs: Sequence[Path], out: Path) -> Path:
 
 
 def render(folders: Sequence[Path]) -> str:
-    """Make the text of the page."""
+    """Return the HTML of the page."""
     groups = grouped(read_all(folders))
     chapters = [_chapter(group, i) for i, group in enumerate(groups)]
     entries = sorted((entry for group in groups for entry in group.entries), key=lambda entry: entry.index)
@@ -109,14 +109,14 @@ def _chapter(group: Group, index: int) -> Chapter:
 
 
 def _strip(verdicts: Sequence[verdict.Verdict], group: Group) -> Strip | None:
-    """Place the scores beside each other and the baseline."""
+    """Return the strip that compares the scores with each other and with the baseline."""
     scores = [each.score.value if each.score else None for each in verdicts]
     baseline = next(iter(group.baselines(group.metric)), None)
     return charts.compared(scores, baseline, rising=group.higher_is_better)
 
 
 def _panels(entry: Entry) -> list[Panel]:
-    """Draw the eigenvalues of every matrix that a run recorded them for."""
+    """Return a panel for every matrix whose eigenvalues a run recorded."""
     spectra = entry.run.spectra
     return [
         charts.panel(

@@ -1,4 +1,4 @@
-"""Settings of runs side by side: in which of them runs differ, and which runs differ in the seed only."""
+"""Compare the settings of runs: in which settings they differ, and which runs differ only in the seed."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from eigenloop.runs.effects import Effect, settings_without
 from eigenloop.text.durations import duration
 from eigenloop.text.typography import quantity
 
-#: What the table, a label or the line about lengths shows anyway.
+#: Settings that the table, a label or the sentence on lengths already shows.
 _SHOWN = {"model.name", "model.hidden_size", "training.steps", "training.epochs", "training.seed"}
 
 
 def flat(run: Run) -> dict[str, Any]:
-    """Return all settings that matter, by ``section.key``: not where things are and how a run is watched."""
+    """Return the settings by ``section.key``, without those of paths and logging."""
     settings = settings_without({Effect.PLACE, Effect.LOG}, {section: run.section(section) for section in run.config})
     return {f"{section}.{key}": value for section, values in settings.items() for key, value in values.items()}
 
 
 def differing(groups: Sequence[Group]) -> list[str]:
-    """Return the settings in which runs of one task differ: at least two have it, with different values."""
+    """Return the settings that at least two runs of a task have, with different values."""
     places: dict[str, None] = {}
     for group in groups:
         settings = [flat(entry.run) for entry in group.entries]
@@ -39,7 +39,7 @@ def differing(groups: Sequence[Group]) -> list[str]:
 
 
 def heading(place: str) -> str:
-    """Return a setting as the heading of a column.
+    """Return the column heading of a setting.
 
     >>> heading("training.batch_size"), heading("optimizer.name"), heading("optimizer.lr")
     ('Batch size', 'Optimizer', 'Learning rate')
@@ -50,7 +50,7 @@ def heading(place: str) -> str:
 
 
 def by_seed(group: Group) -> list[tuple[Entry, ...]]:
-    """Put runs together that were tested at their end and differ in the seed only; every other run stays alone."""
+    """Group the runs that finished, were tested and differ only in the seed; every other run is a group of one."""
     sets: dict[object, list[Entry]] = {}
     for entry in group.entries:
         settings = flat(entry.run)
@@ -66,7 +66,7 @@ def by_seed(group: Group) -> list[tuple[Entry, ...]]:
 
 
 def together(entries: Sequence[Entry], group: Group) -> Entry:
-    """Return the entry under which runs of several seeds are shown, which is the first with another name."""
+    """Return the entry that stands for runs of several seeds: the first, renamed."""
     first, model = entries[0], names.model(str(entries[0].run.section("model").get("name")))
     if len(entries) == 1:
         return first
@@ -77,7 +77,7 @@ def together(entries: Sequence[Entry], group: Group) -> Entry:
 
 
 def unequal(group: Group) -> str | None:
-    """Say which runs of a task were to train for how long with which batches, where these differ."""
+    """Return a sentence on the planned lengths and batch sizes of a task's runs; None if all are the same."""
     said: dict[str, str] = {}
     for entries in by_seed(group):
         training = entries[0].run.section("training")

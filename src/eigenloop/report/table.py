@@ -1,4 +1,4 @@
-"""The table of runs: what is in each cell, and what it is sorted by."""
+"""The table of runs: the text of each cell, and the key by which it is sorted."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from eigenloop.runs import Run
 from eigenloop.text.durations import duration
 from eigenloop.text.typography import MISSING, quantity, with_spread
 
-#: Columns whose cells are words; all others are numbers.
+#: Columns of text; all others are numbers.
 WORDS = ("Run", "Task", "Status")
 COLUMNS = ("Run", "Task", "Hidden size", "Parameters", "Steps", "Time", "Best", "Test", "Baseline", "Status")
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell: its text, and the number or word it is sorted by (empty where it is missing)."""
+    """A cell: its text, and the number or word by which it is sorted (empty if it is missing)."""
 
     text: str
     key: str
@@ -28,7 +28,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row:
-    """The cells of a run, or of runs that differ in the seed only, in the order of the columns."""
+    """The cells of a run, or of runs that differ only in the seed, in the order of the columns."""
 
     entry: Entry
     cells: tuple[Cell, ...]
@@ -39,8 +39,8 @@ class Table:
     """All runs of a report.
 
     Attributes:
-        columns: those of COLUMNS, and before the last those of the settings in which runs of a task differ.
-        words: the columns whose cells are words; all others are numbers.
+        columns: those of COLUMNS, with the settings in which runs of a task differ before the last.
+        words: the columns of text; all others are numbers.
     """
 
     columns: tuple[str, ...]
@@ -49,7 +49,7 @@ class Table:
 
 
 def table(groups: Sequence[Group]) -> Table:
-    """Make the table, in the order in which the runs were given."""
+    """Return the table, in the order in which the runs were given."""
     places = settings.differing(groups)
     headings = [settings.heading(place) for place in places]
     rows = [_row(entries, group, places) for group in groups for entries in settings.by_seed(group)]
@@ -107,7 +107,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def _numbers(values: Sequence[float | None]) -> Cell:
-    """Write a number; of several seeds their mean and standard deviation."""
+    """Return the cell of a number, or of the mean and standard deviation over several seeds."""
     known = [value for value in values if value is not None]
     spread = statistics.stdev(known) if len(known) > 1 else 0.0
     mean = _mean(known)
@@ -129,7 +129,7 @@ def _key(value: object) -> str:
 
 
 def _total(hidden: object) -> float | None:
-    """Sort layers of several sizes by their sum."""
+    """Return the sum of the layers' sizes, by which they are sorted."""
     sizes = hidden if isinstance(hidden, list | tuple) else [hidden]
     known = [size for size in map(number, sizes) if size is not None]
     return sum(known) if known else None

@@ -1,4 +1,4 @@
-"""Reading numbers out of settings that may hold anything."""
+"""Read numbers from settings that may have any type."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def number(value: object) -> float | None:
-    """Return a number as a float, NaN and inf included; anything else is None."""
+    """Return a number as a float, NaN and inf included; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -16,6 +16,6 @@ def number(value: object) -> float | None:
 
 
 def finite(value: object) -> float | None:
-    """Return a finite number as a float; anything else is None."""
+    """Return a finite number as a float; None for anything else."""
     as_float = number(value)
     return as_float if as_float is not None and math.isfinite(as_float) else None

@@ -1,4 +1,4 @@
-"""What came out of a run, in a sentence computed from its numbers."""
+"""The verdict on a run: a sentence computed from its numbers."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from eigenloop.text.names import enumeration
 from eigenloop.text.numbers import significant
 from eigenloop.text.typography import THIN, quantity
 
-#: How many times better than the baseline counts as solved, and how near to it counts as having stayed there.
+#: A score this factor below the baseline counts as solved; one within this relative distance as staying at it.
 SOLVED, LEVEL = 10.0, 0.05
-#: One half, one third and so on; up to twenty a word is easier than a number.
+#: 1/2, 1/3 and so on to 1/20 in words.
 FRACTIONS = (
     *("half", "a third", "a quarter", "a fifth", "a sixth", "a seventh", "an eighth", "a ninth", "a tenth"),
     *("an eleventh", "a twelfth", "a thirteenth", "a fourteenth", "a fifteenth", "a sixteenth", "a seventeenth"),
     *("an eighteenth", "a nineteenth", "a twentieth"),
 )
-#: The verdict on several runs together.
+#: The verdict in words, for one run and for several.
 OUTCOMES = {
     "solved": ("solved it", "solved it"),
     "better": ("beat the baseline", "beat the baseline"),
@@ -37,7 +37,7 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Score:
-    """The number that a run is judged by, and where it comes from; training alone is not an evaluation."""
+    """The number by which a run is judged, and its source; `evaluated` is False for a number from training batches."""
 
     value: float
     source: str
@@ -46,12 +46,12 @@ class Score:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came out of a run.
+    """The verdict on a run.
 
     Attributes:
         outcome: a key of OUTCOMES.
-        sentence: the verdict on the run, to follow its name.
-        caption: what the score is.
+        sentence: the verdict as text that follows the run's name.
+        caption: the metric and the source of the score.
     """
 
     entry: Entry
@@ -62,12 +62,12 @@ class Verdict:
 
     @property
     def value(self) -> str:
-        """Its score as a text."""
+        """Its score as text."""
         return quantity(self.score.value if self.score else None)
 
 
 def score(run: Run, metric: str) -> Score | None:
-    """Find the number a run is judged by: the test, else the best validation, else the last evaluation."""
+    """Return the number by which a run is judged: the test, else the best validation, else the last measurement."""
     if run.summary:
         candidates = [
             (run.summary.test, "test set"),
@@ -88,7 +88,7 @@ def score(run: Run, metric: str) -> Score | None:
 
 
 def judge(entry: Entry, group: Group) -> Verdict:
-    """Judge a run by the metric of its task and the baseline that is known for it."""
+    """Judge a run by the metric of its task and the known baseline."""
     run, scored = entry.run, score(entry.run, group.metric)
     own = run.summary.baseline.get(group.metric) if run.summary else None
     baseline = finite(own if own is not None else next(iter(group.baselines(group.metric)), None))
@@ -106,7 +106,7 @@ def judge(entry: Entry, group: Group) -> Verdict:
 
 
 def judge_seeds(entries: Sequence[Entry], group: Group) -> Verdict:
-    """Judge runs that differ in the seed only by the mean of their scores; a single one by itself."""
+    """Judge runs that differ only in the seed by the mean of their scores."""
     verdicts = [judge(entry, group) for entry in entries]
     if len(verdicts) == 1:
         return verdicts[0]
@@ -126,7 +126,7 @@ def judge_seeds(entries: Sequence[Entry], group: Group) -> Verdict:
 def compare(
     metric: str, value: float, baseline: float | None, higher_is_better: bool, *, solved: bool
 ) -> tuple[str, str, str]:
-    """Compare a score with the baseline: the outcome, what the run did, and the numbers that show it."""
+    """Compare a score with the baseline; return a key of OUTCOMES, the verdict in words, and the numbers as text."""
     if baseline is None:
         return "solved" if solved else "reached", "solved it" if solved else "finished", _plain(metric, value, None)
     plain = _plain(metric, value, baseline)
@@ -150,7 +150,7 @@ def _plain(metric: str, value: float, baseline: float | None) -> str:
 
 
 def share(ratio: float) -> str:
-    """Say how much less a value is that is `ratio` times below another.
+    """Return words for a value that is `ratio` times smaller than another.
 
     >>> share(12.4), share(3), share(183)
     ('about a twelfth of', 'a third of', 'about 180 times less than')
@@ -193,7 +193,7 @@ def _reason(run: Run) -> str:
 
 
 def ranked(verdicts: Sequence[Verdict], higher_is_better: bool) -> list[Verdict]:
-    """Order verdicts by their score, the best first; then come runs that only trained, then those without a score."""
+    """Sort verdicts by score, the best first; then runs with training values only, then those without a score."""
 
     def place(verdict: Verdict) -> tuple[int, float]:
         if verdict.score is None:
@@ -204,7 +204,7 @@ def ranked(verdicts: Sequence[Verdict], higher_is_better: bool) -> list[Verdict]
 
 
 def lead(verdicts: Sequence[Verdict]) -> str:
-    """Say in one sentence what came out of all runs of a task."""
+    """Return one sentence on the outcomes of all runs of a task."""
     clauses = []
     for outcome, (one, several) in OUTCOMES.items():
         labels = [verdict.entry.label for verdict in verdicts if verdict.outcome == outcome]

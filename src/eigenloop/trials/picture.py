@@ -1,8 +1,9 @@
-"""The chart of a comparison: score against size in bytes, one marker for each combination."""
+"""The picture of a comparison: score against bytes, a mark for every combination."""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib.axes import Axes
@@ -12,27 +13,28 @@ from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.runs import atomic
 from eigenloop.trials.table import Row, Table
 
-#: Each model has its own marker shape as well as its own colour, so that models can be told apart without colour.
+#: A model has its own colour and shape, so that they are told apart without colours.
 _SHAPES = ("o", "s", "^", "D", "v", "P", "X")
 
 
 def draw(table: Table, file: Path) -> None:
-    """Draw the chart and write it in the format of the file's extension (.png, .svg, .pdf).
+    """Write the picture, as the ending of the file says (.png, .svg, .pdf).
 
-    Floating-point networks have filled markers; quantized ones have open markers labelled with their bits. Error bars
-    are standard deviations over folds and seeds.
+    Floating-point networks are filled, those in few bits are open with their bits beside them. Bars are standard
+    deviations over folds and seeds.
     """
     models = list(dict.fromkeys(combination.model for combination in table.plan.combinations))
     with styled():
         figure, (axes,) = panels(1, width=6.4, height=4.0)
-        for row in table.rows:
-            if row.score.values:
-                _mark(axes, row, models.index(row.combination.model))
+        rows = [row for row in table.rows if row.score.values]
+        for row in rows:
+            _mark(axes, row, _colour(models, row), _SHAPES[models.index(row.combination.model) % len(_SHAPES)])
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _written(value)))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.margins(0.12)  # room for the labels beside the markers
+        axes.margins(0.12)  # room for the words beside the marks
+        _label(axes, rows, [_colour(models, row) for row in rows])
         axes.set_xlabel("bytes on a device")
         better = "higher is better" if table.higher_is_better else "lower is better"
         axes.set_ylabel(f"{table.measure} ({table.decided_by}), {better}")
@@ -44,30 +46,43 @@ def draw(table: Table, file: Path) -> None:
     atomic.write_bytes(file, content.getvalue())
 
 
-def _mark(axes: Axes, row: Row, number: int) -> None:
-    colour, bits = COLOURS[number % len(COLOURS)], row.combination.bits
-    x, y = row.combination.bytes, row.score.mean
+def _colour(models: Sequence[str], row: Row) -> str:
+    return COLOURS[models.index(row.combination.model) % len(COLOURS)]
+
+
+def _mark(axes: Axes, row: Row, colour: str, shape: str) -> None:
     axes.errorbar(
-        [x],
-        [y],
+        [row.combination.bytes],
+        [row.score.mean],
         yerr=None if row.score.deviation is None else [row.score.deviation],
-        fmt=_SHAPES[number % len(_SHAPES)],
+        fmt=shape,
         color=colour,
-        markerfacecolor=colour if bits is None else "white",
+        markerfacecolor=colour if row.combination.bits is None else "white",
         markersize=6,
         capsize=3,
     )
-    axes.annotate(
-        "float" if bits is None else f"{bits} bits",
-        (x, y),
-        xytext=(7, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=7.5,
-        color=colour,
-    )
+
+
+def _label(axes: Axes, rows: Sequence[Row], colours: Sequence[str]) -> None:
+    """Write the bits to the right of each mark, or to the left where that would cover another label."""
+    points = axes.transData.transform([(row.combination.bytes, row.score.mean) for row in rows]) if rows else ()
+    taken: list[tuple[float, float]] = []
+    dot = axes.figure.dpi / 72  # points are measured in dots
+    for row, colour, (x, y) in zip(rows, colours, points, strict=True):
+        left = any(abs(x - other) < 40 * dot and abs(y - height) < 10 * dot for other, height in taken)
+        taken.append((x, y))
+        axes.annotate(
+            "float" if row.combination.bits is None else f"{row.combination.bits} bits",
+            (row.combination.bytes, row.score.mean),
+            xytext=(-7 if left else 7, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=7.5,
+            color=colour,
+        )
 
 
 def _written(value: float) -> str:
-    """Format a tick label, as in ``500`` or ``20 kB``."""
+    """Return a number of bytes as text, thousands as kB."""
     return f"{value / 1000:g} kB" if value >= 1000 else f"{value:g}"

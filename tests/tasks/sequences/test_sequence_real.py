@@ -26,7 +26,7 @@ def test_activities() -> None:
     assert describe(data).splitlines() == [
         "har_subset.npz: 3,350 cases, 128 steps each, 9 channels, float16",
         "labels: a class for each case: 1 (560), 2 (502), 3 (457), 4 (578), 5 (621), 6 (632)",
-        "splits: train 2,400, test 950, fixed by the file",
+        "splits given by the file: train 2,400, test 950",
         "missing values: none",
         "note: X was taken as (cases, channels, steps), more steps than channels; layout= says otherwise",
     ]

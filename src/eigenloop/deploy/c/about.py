@@ -1,4 +1,4 @@
-"""What stands beside the code of an export: names and units in NAME.h, and README.md."""
+"""Documentation of an export: names and units of inputs and outputs in NAME.h, and README.md."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from eigenloop.deploy.c.text import comment
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.network import IntegerNetwork
 
-#: Signs that would mean something in Markdown.
+#: Characters with a meaning in Markdown.
 _MARKS = frozenset("|`<>[]*\\")
 
 
 @dataclass(frozen=True)
 class About:
-    """What a network does not know of itself.
+    """Facts for the documentation of an export that are not in the network itself.
 
     Attributes:
-        origin: where it is from, a sentence.
-        use: when a sequence begins and when to read out, sentences.
+        origin: a sentence that says where the network comes from.
+        use: sentences that say when a sequence begins and when to read out.
         channels: names of the inputs.
-        counts: how many counts one unit of the training data is, for each channel.
-        outputs: names of the outputs where they are values.
-        measured: what it needs on some cores.
+        counts: counts per unit of the training data, for each channel.
+        outputs: names of the outputs if they are values and not classes.
+        measured: measurements in QEMU, one for each core.
     """
 
     origin: str = ""
@@ -36,7 +36,7 @@ class About:
 
 
 def with_notes(header: str, network: IntegerNetwork, about: About) -> str:
-    """Add to NAME.h what its inputs and outputs are, as comments."""
+    """Return NAME.h with a comment that describes its inputs and outputs."""
     lines = [f"input {row[0]}: {row[1]}, {row[2]}" for row in _inputs(about)]
     lines += [f"output {number}: {name}, {value}" for number, name, value in _values(network, about)]
     if not lines:
@@ -47,7 +47,7 @@ def with_notes(header: str, network: IntegerNetwork, about: About) -> str:
 
 
 def readme(network: IntegerNetwork, name: str, classes: Sequence[str], about: About) -> str:
-    """Return README.md: how to use the two files, what goes in and comes out, bytes and operations."""
+    """Return README.md: how to use the two files, inputs and outputs, bytes and operations."""
     parts = [
         f"# {name}",
         " ".join(
@@ -124,7 +124,7 @@ def _inputs_section(network: IntegerNetwork, name: str, about: About) -> str:
 
 
 def _values(network: IntegerNetwork, about: About) -> list[tuple[int, str, str]]:
-    """Return for outputs that are values how each follows from its sum."""
+    """Return number, name and formula (from the integer sum) of every output that is a value."""
     read = network.readout
     unit = read.state.step if read.sum is None else float(read.sum.units[0])
     divided = " / steps" if read.pool == "mean" else ""
@@ -182,7 +182,7 @@ MEASURED_COLUMNS = ("core", "flash", "memory", "instructions a step", "a product
 
 
 def measured_rows(measured: Sequence[Measured]) -> list[list[str]]:
-    """Return what was measured as rows of `MEASURED_COLUMNS`."""
+    """Return measurements as rows of `MEASURED_COLUMNS`."""
     return [
         [
             one.core,
@@ -198,5 +198,5 @@ def measured_rows(measured: Sequence[Measured]) -> list[list[str]]:
 
 
 def _plain(text: str) -> str:
-    """Return a name from a file as text that means nothing in Markdown."""
+    """Return text from a data file with Markdown's special characters replaced by question marks."""
     return "".join(sign if sign.isprintable() and sign not in _MARKS else "?" for sign in text)

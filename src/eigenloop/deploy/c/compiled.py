@@ -1,4 +1,4 @@
-"""The C of a network as a shared library, called through ctypes: the same integers, at the speed of C."""
+"""Run the generated C of a network as a shared library through ctypes: the same integers, at the speed of C."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FLAGS = ("-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror"
 
 
 def compiler() -> str:
-    """Return the C compiler of this machine: $CC, cc, gcc or clang."""
+    """Return the path of the C compiler: $CC, cc, gcc or clang; raise RuntimeError if there is none."""
     named = os.environ.get("CC")
     path = next(
         (executable for one in (named, "cc", "gcc", "clang") if one and (executable := shutil.which(one))), None
@@ -57,7 +57,7 @@ def compiler() -> str:
 
 
 def build(source: Source, *, cc: str | None = None, flags: Sequence[str] = ("-O3",)) -> ctypes.CDLL:
-    """Compile a source that was written with the name ``net`` and load it."""
+    """Compile a source that was generated with the name ``net``, and load it; raise RuntimeError if that fails."""
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         (here / "net.h").write_text(source.header)
@@ -67,7 +67,7 @@ def build(source: Source, *, cc: str | None = None, flags: Sequence[str] = ("-O3
         done = subprocess.run(command, cwd=here, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(f"the C compiler refused the network:\n{done.stderr[-4000:]}")
-        library = ctypes.CDLL(str(here / "net.so"))  # stays loaded when the file is gone
+        library = ctypes.CDLL(str(here / "net.so"))  # stays loaded when the file is deleted
     library.net_size.restype = ctypes.c_size_t
     pointer, size = ctypes.c_void_p, ctypes.c_size_t
     library.net_run.argtypes = [pointer, pointer, pointer, size, size, pointer, ctypes.c_int]
@@ -79,10 +79,10 @@ def build(source: Source, *, cc: str | None = None, flags: Sequence[str] = ("-O3
 
 
 class CompiledNetwork:
-    """An integer network in compiled C; `IntegerNetwork.compiled` makes one.
+    """An integer network in compiled C; `IntegerNetwork.compiled` builds one.
 
     Attributes:
-        network: the reference, whose integers these are.
+        network: the NumPy reference, with which all results are identical.
     """
 
     def __init__(self, network: IntegerNetwork, *, cc: str | None = None, flags: Sequence[str] = ("-O3",)) -> None:
@@ -96,19 +96,19 @@ class CompiledNetwork:
         self._sum_type: Any = signed[self._source.output_bits]
 
     def states(self, batch: int = 1) -> NDArray[np.uint8]:
-        """Return the states of so many streams before their first step, as bytes (batch, size of a state)."""
+        """Return the initial states of `batch` streams, as bytes (batch, size of a state)."""
         states = np.zeros((batch, self._bytes), np.uint8)
         for one in states:
             self._library.net_init(one.ctypes.data)
         return states
 
     def step(self, x: ArrayLike, states: NDArray[np.uint8]) -> Whole:
-        """Feed one input of each stream, (B, features) or (B,) tokens, change the states, and return the sums."""
+        """Compute one time step of each stream, (B, features) or (B,) tokens; return the sums, update `states`."""
         given = np.asarray(x)[None]
         return self._run(given, states, np.ones(len(states), np.int32), every=False)
 
     def sums(self, X: ArrayLike, *, lengths: Sequence[int] | None = None) -> Whole:
-        """Return what `IntegerNetwork.sums` returns."""
+        """Return the integer outputs, as `IntegerNetwork.sums`."""
         tokens, size = isinstance(self.network.inputs, Tokens), self.network.cells[0].source.input_size
         given = arranged(X, lengths, self.network.batch_first, tokens, size)
         every = self.network.readout.pool is None
@@ -127,10 +127,10 @@ class CompiledNetwork:
         return y.astype(np.int64)
 
     def _entered(self, x: NDArray[Any]) -> NDArray[Any]:
-        """Return what the C takes: tokens, counts, or codes."""
+        """Return inputs as the C code takes them: tokens, counts, or codes."""
         inputs = self.network.inputs
         if isinstance(inputs, Tokens):
-            inputs.codes(x)  # refuses what is no token
+            inputs.codes(x)  # raises for invalid tokens
             return x
         assert isinstance(inputs, Values)
         if not inputs.counts:

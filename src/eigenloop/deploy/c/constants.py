@@ -1,4 +1,4 @@
-"""The constants of a network as C arrays: the same numbers, and the same bytes, as its report lists."""
+"""The constants of a network as C arrays, with the sizes that its report lists."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenloop.deploy.sums import Sum, width_of
 
 @dataclass
 class Constants:
-    """Definitions in the order in which they were asked for, and what their use needs."""
+    """Collects the definitions of arrays, and the kernels, copies and functions that the code uses."""
 
     arrays: list[str] = field(default_factory=list)
     kernels: set[Kernel] = field(default_factory=set)
@@ -22,13 +22,13 @@ class Constants:
     functions: set[str] = field(default_factory=set)
 
     def whole(self, name: str, values: Whole, note: str, bits: int | None = None) -> str:
-        """Define whole numbers in the narrowest type, or in one of so many bits, and return their name."""
+        """Define an array of integers in the narrowest type, or in one of `bits` bits, and return its name."""
         bits = width_of(values) if bits is None else bits
         self.arrays.append(array(signed(bits), name, values, bits, note))
         return name
 
     def codes(self, name: str, one: Sum) -> str:
-        """Define the packed codes of a sum."""
+        """Define the array of a sum's packed codes, and return its name."""
         assert one.codes is not None
         rows, columns = one.codes.shape
         note = f"{one.name}: {rows} x {columns} codes of {one.bits} bits"
@@ -36,7 +36,7 @@ class Constants:
         return name
 
     def factor(self, name: str, values: Whole, note: str, row: str) -> str:
-        """Return the expression of a multiplier: the number itself, or that of a row, for which an array is defined."""
+        """Return the C expression of a multiplier: a literal, or the entry of a new array if each row has its own."""
         if len(values) == 1:
             return literal(int(values[0]), 32)
         return f"{self.whole(name, values, note, 32)}[{row}]"
@@ -44,14 +44,14 @@ class Constants:
 
 @dataclass(frozen=True)
 class Vector:
-    """A vector that sums are made with, as a function of C has it.
+    """A vector that is multiplied by codes, as a variable of a C function.
 
     Attributes:
         name: of the variable.
         size: of the vector.
-        bits: of the type that it is copied from.
-        order: that of `Lanes`; None where no codes are multiplied with it, and it stays where it is.
-        room: its size with the zeros that fill the last group.
+        bits: width of the type that it is copied from.
+        order: the order of its `Lanes`; None if it is not multiplied by codes and needs no copy.
+        room: its size including the zeros that fill the last group.
     """
 
     name: str
@@ -62,28 +62,28 @@ class Vector:
 
     @property
     def kind(self) -> str:
-        """Its type."""
+        """Its C type."""
         return signed(self.bits) if self.order is None else "int16_t"
 
     @property
     def declared(self) -> str:
-        """The declaration of its copy."""
+        """The C declaration of its copy."""
         return f"int16_t {self.name}[{self.room}{' + SUM' if self.order else ''}];"
 
     def filled(self, source: str, constants: Constants) -> str:
-        """Return the statement that copies it."""
+        """Return the C statement that fills its copy."""
         assert self.order is not None
         lanes = Lanes(self.order, self.bits)
         constants.lanes.add(lanes)
         return f"{lanes.name}({source}, {self.size}u, {self.name}, {self.room}u);"
 
     def at(self, index: str) -> str:
-        """Return the expression of one of its numbers."""
+        """Return the C expression of the entry at `index`."""
         return f"{self.name}[place_{self.order}({index})]" if self.order else f"{self.name}[{index}]"
 
 
 def vector_for(name: str, size: int, bits: int, sums: Iterable[Sum]) -> Vector:
-    """Choose how a vector is held for all sums that are made with it."""
+    """Return the vector in a layout that suits all sums in which it is used."""
     used = [one for one in sums if one.codes is not None]
     widths = {one.bits for one in used}
     if not used:
@@ -94,7 +94,7 @@ def vector_for(name: str, size: int, bits: int, sums: Iterable[Sum]) -> Vector:
 
 
 def sum_lines(constants: Constants, one: Sum, name: str, variable: str, vector: Vector) -> list[str]:
-    """Define codes and biases of a sum and return the lines that compute it for the rows `row` and `other`."""
+    """Define codes and biases of a sum, and return the C lines that compute it for the rows `row` and `other`."""
     start = ["0", "0"]
     if one.bias is not None:
         stored = constants.whole(f"bias_{name}", one.bias, f"bias of {one.name}")

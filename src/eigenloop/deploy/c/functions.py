@@ -1,4 +1,4 @@
-"""The operations of `eigenloop.deploy.operations` in C, each written out only where a network uses it."""
+"""The operations of `eigenloop.deploy.operations` in C; an export has only those that its network uses."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ static inline int64_t leaky(int64_t a, uint32_t r, int32_t slope, uint32_t s)
 
 
 def tanh_of(table: Table) -> str:
-    """Return the look-up in the table of tanh."""
+    """Return the C function that looks up tanh in a table."""
     entries = len(table.entries)
     s = 16 + table.range_bits - (entries - 1).bit_length() + 1
     last = (1 << (16 + table.range_bits)) - 1

@@ -1,16 +1,16 @@
-"""Two rows of packed codes times a vector: the loops in which a network spends its time.
+"""Inner loops in C, in which a network spends its time: two rows of packed codes times a vector.
 
-Note [Two rows, whole groups]
-    A loop takes two rows at once, so that a number of the vector is loaded once for both. It takes codes by groups
-    that fill whole bytes (`packing.group`), so that every code stands at a place of a word that is known here. The
-    vector comes as `lanes` leaves it: int16, with zeros up to a whole group; what is read beyond the end of a row is
-    multiplied with those.
+Note [Two rows, full groups]
+    A loop processes two rows at once, so that an entry of the vector is loaded once for both. It reads codes in groups
+    that fill full bytes (`packing.group`), so that the position of every code in its word is known when the C is
+    generated. The vector is prepared by `lanes`: int16, padded with zeros to a full group; codes that are read beyond
+    the end of a row are multiplied by these zeros.
 
 Note [SMLAD]
     SMLAD adds two products of 16-bit halves to a sum. With w a word of codes of k = 2, 4 or 8 bits and m the mask of
     the lowest k bits of both halves, (w >> t k) & m has codes number t and t + 16 / k of the word in its halves, so
-    the vector stands in that order (`place`). Codes are made unsigned by turning their highest bit, which adds
-    2^(k - 1) to each, and 2^(k - 1) times the sum of the vector is taken off at the end. All of this is modulo 2^32,
+    the vector is stored in that order (`place`). Codes are made unsigned by inverting their highest bit, which adds
+    2^(k - 1) to each, and 2^(k - 1) times the sum of the vector is subtracted at the end. All of this is modulo 2^32,
     and the sum itself is proved to fit (docs/integers.md, "Sums, and why none overflows").
 """
 
@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from eigenloop.deploy.c.text import signed
 from eigenloop.deploy.packing import group
 
-#: The widths for which SMLAD is used, and bytes where there are no unaligned words.
+#: The widths for which SMLAD is used, or byte loads on processors without unaligned word access.
 NARROW = (2, 4, 8)
 
 SWITCH = """/* SMLAD, where the compiler says that there is one, multiplies two pairs of 16-bit numbers at once. */
@@ -87,18 +87,18 @@ INSIDE uint32_t word_at(const uint8_t *p)
 
 @dataclass(frozen=True, order=True)
 class Lanes:
-    """A vector in the form that loops take: in the order for SMLAD with codes of so many bits, or as it is (0)."""
+    """A copy of a vector for the loops: `order` is the width of codes for SMLAD, or 0 for the original order."""
 
     order: int
     bits: int
 
     @property
     def name(self) -> str:
-        """As in ``lanes_4_16``."""
+        """The name of the C function, such as ``lanes_4_16``."""
         return f"lanes_{self.order}_{self.bits}"
 
     def definition(self) -> str:
-        """Return the function that fills them."""
+        """Return the C function that fills the copy."""
         place = f"place_{self.order}(i)" if self.order else "i"
         end = "    add_up(q, all);\n" if self.order else ""
         return f"""/* Copies n numbers, with zeros up to a whole group{", for SMLAD" if self.order else ""}. */
@@ -128,7 +128,7 @@ static inline uint32_t place_{k}(uint32_t i)
 
 @dataclass(frozen=True, order=True)
 class Kernel:
-    """A loop: bits of a code, bits of the sum, and whether the vector is in the order for SMLAD."""
+    """A loop: the widths of a code and of the sum, and whether the vector is in the order for SMLAD."""
 
     bits: int
     total: int
@@ -136,11 +136,11 @@ class Kernel:
 
     @property
     def name(self) -> str:
-        """As in ``rows_4_32``."""
+        """The name of the C function, such as ``rows_4_32``."""
         return f"rows_{self.bits}_{self.total}" + ("" if self.ordered or self.bits not in NARROW else "_plain")
 
     def definition(self) -> str:
-        """Return the function; see Note [Two rows, whole groups]."""
+        """Return the C function; see Note [Two rows, full groups]."""
         kind, size = signed(self.total), group(self.bits)
         body = _words(self)
         if self.bits in NARROW:
@@ -158,7 +158,7 @@ APART void {self.name}(const uint8_t *p, uint32_t next, const int16_t *q, uint32
 
 
 def _code(k: int, word: str, at: int) -> str:
-    """Return the code at a bit of a word, its sign extended."""
+    """Return the C expression of the code at a bit of a word, sign-extended."""
     if at + k == 32:
         return f"((int32_t){word} >> {32 - k})"
     return f"((int32_t)({word} << {32 - k - at}) >> {32 - k})"
@@ -177,7 +177,7 @@ def _loop(kernel: Kernel, numbers: int, stride: int, lines: list[str]) -> str:
 
 
 def _words(kernel: Kernel) -> str:
-    """A group by words, each loaded at the first byte that holds the next code and used for all that it holds."""
+    """Return the loop that reads a group by words; each is loaded where the next code begins and used up."""
     k, size = kernel.bits, group(kernel.bits)
     last, at, lines = size * k // 8 - 4, -1, []
     for j in range(size):
@@ -192,7 +192,7 @@ def _words(kernel: Kernel) -> str:
 
 
 def _bytes(kernel: Kernel) -> str:
-    """Byte by byte, where a word would be four loads and few registers are left for it."""
+    """Return the loop that reads byte by byte, for processors on which a word takes four loads."""
     k, lines = kernel.bits, []
     for byte in range(2):
         lines += [f"u = p[{byte}];", f"v = r[{byte}];"]
@@ -204,7 +204,7 @@ def _bytes(kernel: Kernel) -> str:
 
 
 def _smlad(kernel: Kernel) -> str:
-    """Pairs of codes by a mask; see Note [SMLAD]."""
+    """Return the loop that masks pairs of codes; see Note [SMLAD]."""
     k, size = kernel.bits, group(kernel.bits)
     turned = f"0x{sum(1 << (k * j + k - 1) for j in range(32 // k)):08X}u"
     mask = f"0x{((1 << k) - 1) * 0x10001:08X}u"
@@ -233,7 +233,7 @@ def _smlad(kernel: Kernel) -> str:
 
 
 def mean_row(k: int) -> str:
-    """Return the loop for the sums of states, which have 32 bits and are read once for a sequence."""
+    """Return the loop for the read-out of a mean: sums of states have 32 bits and are read once per sequence."""
     return f"""/* Adds the products of n sums of states with the codes of {k} bits of a row to a sum. */
 static int64_t row_of_mean(const uint8_t *p, const int32_t *q, uint32_t n, int64_t sum)
 {{
@@ -251,7 +251,7 @@ static int64_t row_of_mean(const uint8_t *p, const int32_t *q, uint32_t n, int64
 
 
 def definitions(kernels: set[Kernel], lanes: set[Lanes], mean: int | None) -> str:
-    """Return all that the loops need, and the loops; `mean` is the width of codes that a mean is read with."""
+    """Return the loops with their helpers; `mean` is the width of the codes that read out a mean, or None."""
     orders = sorted({one.order for one in lanes if one.order})
     parts = [_APART, _WORD_AT] if kernels else []
     parts += [*([_ADD_UP, _TWO] if orders else []), *map(_place, orders), *(one.definition() for one in sorted(lanes))]

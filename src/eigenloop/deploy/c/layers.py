@@ -1,4 +1,4 @@
-"""One step of each layer in C: docs/integers.md, "Cells"."""
+"""One time step of each layer in C: docs/integers.md, "Cells"."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from eigenloop.deploy.formats import Format
 
 
 def stored_bits(form: Format) -> int:
-    """Return the bits of the type that holds a format's codes."""
+    """Return the width of the C type that holds a format's codes."""
     return 8 * form.bytes
 
 
 def other_row(rows: int) -> str:
-    """Return the expression of the row that is computed together with an even one; the last row may have none."""
+    """Return the C expression of the row after an even one; the even row itself if it is the last."""
     return "row + 1u" if rows % 2 == 0 else f"row + 1u < {rows}u ? row + 1u : row"
 
 
 def both_rows(rows: int, lines: list[str], indent: str = "    ") -> str:
-    """Return a loop over a row and the one after it, where there is one; `i` is 0 and 1."""
+    """Return a C loop over a row and the next one, if there is one; `i` is 0 and 1."""
     end = "" if rows % 2 == 0 else f" && row + i < {rows}u"
     body = "".join(f"{indent}    {line}\n" for line in lines)
     return f"{indent}for (i = 0; i < 2u{end}; i++) {{\n{body}{indent}}}\n"
@@ -29,13 +29,14 @@ def both_rows(rows: int, lines: list[str], indent: str = "    ") -> str:
 
 @dataclass
 class LayerWriter:
-    """Writes the functions of one layer.
+    """Generates the C functions of one layer.
 
     Attributes:
-        number: of the layer.
-        cell: it.
-        constants: where its numbers are defined.
-        prefix: of the state's type.
+        number: the index of the layer.
+        cell: its integer cell.
+        constants: collects its constants.
+        prefix: the prefix of the state's type.
+        functions: the functions generated up to now.
     """
 
     number: int
@@ -59,7 +60,7 @@ class LayerWriter:
             self._gate(name)
 
     def write(self) -> str:
-        """Return the functions of the layer, the last of which makes a step."""
+        """Return the functions of the layer; the last one computes a time step."""
         bodies = {"simple": self._simple, "gated": self._gated, "lstm": self._lstm, "fastgrnn": self._fastgrnn}
         body = bodies[self.cell.source.kind]()
         note = f'/* Layer {self.number}, {self.cell.source.kind}: docs/integers.md, "Cells". */\n'
@@ -71,7 +72,7 @@ class LayerWriter:
     # ---------------------------------------------------------------- pre-activations and activations
 
     def _gate(self, name: str) -> None:
-        """Write the function of a gate of two rows: docs/integers.md, "A pre-activation" and "Activations"."""
+        """Add the function that computes two rows of a gate: docs/integers.md, "A pre-activation", "Activations"."""
         gate, suffix = self.cell.gates[name], f"{self.number}_{name}" if name else str(self.number)
         title = f"multipliers of {gate.recurrent.name}"
         first, *identity, last = (
@@ -108,11 +109,11 @@ class LayerWriter:
 
     @staticmethod
     def _places(count: int) -> tuple[str, ...]:
-        """Name the multipliers of a total: of A, of the identity where there is one, of B."""
+        """Return names for the multipliers of a total: of A, of the identity if there is one, of B."""
         return ("W", "U") if count == 2 else ("W", "I", "U")
 
     def _value(self, name: str, shift: int, threshold: str) -> str:
-        """Return what becomes of a total `a`: a gate, or the activation saturated to its format."""
+        """Return the C expression of the result for a total `a`: a gate, or the activation saturated to its format."""
         if name not in ("", "candidate", "cell"):
             self.constants.functions |= {"tanh", "sigmoid"}
             return f"sigmoid(shifted(a, {shift}u), {self.cell.formats.bits}u)"
@@ -135,7 +136,7 @@ class LayerWriter:
         return f"limited({value}, {0 if kind == 'relu' else form.low}, {form.high})"
 
     def _shared_gate(self, shift: int) -> str:
-        """Return FastGRNN's gate of a total `a` on the scale of the candidate."""
+        """Return the C expression of FastGRNN's gate for a total `a` on the scale of the candidate."""
         bits = self.cell.formats.bits
         if self.cell.source.activation == "piecewise":
             return f"limited(shifted(shifted(a, {shift}u) + 65536, {18 - bits}u), 0, {1 << (bits - 1)})"
@@ -145,7 +146,7 @@ class LayerWriter:
     # ---------------------------------------------------------------- cells
 
     def _begin(self, outputs: str, *more: str) -> str:
-        """Declare and copy the vectors, and declare what two rows of each gate give."""
+        """Return the declarations and copies of the vectors, and the declarations of the gates' results."""
         k = self.number
         copied = [(self.h, f"s->h_{k}"), (self.x, "input")]
         taken = [(vector, source) for vector, source in copied if vector.order is not None]
@@ -154,7 +155,7 @@ class LayerWriter:
         return "".join(f"    {line}\n" for line in lines)
 
     def _pairs(self, calls: list[str], lines: list[str]) -> str:
-        """Return the loop over rows two by two: what is called for both, and what is done with each."""
+        """Return the loop over pairs of rows: `calls` are made once per pair, `lines` run for each row."""
         body = "".join(f"        {line}\n" for line in calls) + both_rows(self.n, lines, " " * 8)
         return f"    for (row = 0; row < {self.n}u; row += 2u) {{\n{body}    }}\n"
 

@@ -1,4 +1,4 @@
-"""Plays whole sequences to a network on a Cortex-M in QEMU, and returns the sums that it ends with."""
+"""Run a network on complete sequences on a Cortex-M in QEMU, and return its integer outputs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.network import IntegerNetwork
 from eigenloop.deploy.operations import Whole
 
-#: Prints the low and the high half of every sum, and at the end how many inputs were refused.
+#: Prints the low and the high half of every sum, and at the end how many inputs were rejected.
 _PLAYER = """#include "net.h"
 #include "fed.h"
 
@@ -42,13 +42,18 @@ int main(void)
 
 
 def play(network: IntegerNetwork, core: str, fed: NDArray[np.generic], *, optimise: str = "-O2") -> Whole:
-    """Return the sums after each sequence, (sequences, outputs), as a core computes them.
+    """Return the integer outputs after each sequence, (sequences, outputs), computed on a core.
 
     Args:
-        network: made by `eigenloop.deploy.integer`.
-        core: as in ``cortex-m4``.
-        fed: (sequences, steps, inputs) codes or counts, or (sequences, steps) tokens: what `step` takes in C.
-        optimise: the compiler's option.
+        network: built by `eigenloop.deploy.integer`.
+        core: a key of `BOARDS`, such as ``cortex-m4``.
+        fed: the inputs of the C function `step`: (sequences, steps, inputs) codes or counts, or (sequences, steps)
+            tokens.
+        optimise: the compiler's optimisation option.
+
+    Raises:
+        ValueError: the core is not known, or the shape does not fit.
+        RuntimeError: tools are not installed, or the program failed.
     """
     if core not in BOARDS:
         raise ValueError(f"core {core!r} is not known: choose one of {', '.join(BOARDS)}")

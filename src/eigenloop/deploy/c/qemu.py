@@ -1,8 +1,8 @@
-"""Runs a network in QEMU as Cortex-M0, M3, M4 or M7 and measures flash, memory and instructions.
+"""Run a network on a Cortex-M0, M3, M4 or M7 in QEMU and measure flash, memory and instructions.
 
 Note [Instructions, not cycles]
-    With `-icount shift=0` QEMU's clock advances by 1 ns with each instruction, and SysTick, at 25 MHz on these boards,
-    counts one tick each 40 of them. So what is measured are instructions; a core needs more cycles than that.
+    With `-icount shift=0` QEMU's clock advances by 1 ns per instruction, and SysTick, at 25 MHz on these boards, counts
+    one tick per 40 instructions. So instructions are measured; a real core needs more cycles than that.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eigenloop.deploy.c.source import source_of
 from eigenloop.deploy.c.vectors import vectors_header
 from eigenloop.deploy.network import IntegerNetwork
 
-#: The board that runs the code of a core; an M3 runs that of an M0.
+#: The board on which the code of a core runs; the code of an M0 runs on an M3.
 BOARDS = {
     "cortex-m0": "mps2-an385",
     "cortex-m3": "mps2-an385",
@@ -40,7 +40,7 @@ SECTIONS {
 }
 """
 
-#: What a harness begins with: the first instruction, and printing by semihosting. It defines `main`.
+#: The beginning of every harness: start-up, and printing by semihosting. The harness then defines `main`.
 BEGIN = """#include <stdint.h>
 
 int main(void);
@@ -146,17 +146,20 @@ int main(void)
 
 @dataclass(frozen=True)
 class Measured:
-    """What a network needs on a core.
+    """Flash, memory and instructions of a network on a core.
 
     Attributes:
-        core: as in ``cortex-m4``.
+        core: a key of `BOARDS`, such as ``cortex-m4``.
         flash: bytes of constants, code and the compiler's helpers.
-        state: bytes of the struct; `stack`: bytes below the caller in a step or a read-out; `sums`: of the outputs.
-        instructions: of a step; `readout`: of reading out once.
-        products: multiplications of codes in a step.
-        steps: that were compared with the reference.
-        different: sums that differ from it.
-        constants: bytes of constants in flash, with what aligns them; the rest is code.
+        state: bytes of the state's struct.
+        stack: bytes of stack below the caller in a time step or read-out.
+        sums: bytes of the outputs.
+        instructions: instructions of a time step.
+        readout: instructions of a read-out.
+        products: multiplications of codes in a time step.
+        steps: how many time steps were compared with the reference.
+        different: how many sums differ from the reference.
+        constants: bytes of constants in flash, with alignment; the rest is code.
         arrays: bytes of each constant array.
     """
 
@@ -185,7 +188,7 @@ class Measured:
 
     @property
     def per_product(self) -> float:
-        """Instructions a multiply-accumulate, all else of a step included."""
+        """Instructions of a time step per multiplication of codes."""
         return self.instructions / self.products
 
 
@@ -197,7 +200,21 @@ def missing_tools() -> list[str]:
 def measure(
     network: IntegerNetwork, core: str, *, optimise: str = "-O2", steps: int = 16, repeats: int = 8
 ) -> Measured:
-    """Build a network for a core, run test vectors in QEMU, and measure; see Note [Instructions, not cycles]."""
+    """Build a network for a core, run test vectors in QEMU, and return measurements.
+
+    Instructions are counted as in Note [Instructions, not cycles].
+
+    Args:
+        network: built by `eigenloop.deploy.integer`.
+        core: a key of `BOARDS`.
+        optimise: the compiler's optimisation option.
+        steps: the number of test vectors.
+        repeats: how often they are run while instructions are counted.
+
+    Raises:
+        ValueError: the core is not known.
+        RuntimeError: tools are not installed, or a build or the program failed.
+    """
     if core not in BOARDS:
         raise ValueError(f"core {core!r} is not known: choose one of {', '.join(BOARDS)}")
     if missing := missing_tools():
@@ -226,7 +243,7 @@ def measure(
 
 
 def run(folder: Path, core: str, sources: Sequence[str], *, optimise: str = "-O2") -> list[int]:
-    """Build C files and harness.c, which begins with `BEGIN`, for a core, and return the numbers that it prints."""
+    """Build C files and harness.c, which begins with `BEGIN`, for a core; return the numbers that it prints."""
     (folder / "harness.ld").write_text(_LINKER)
     gcc = ["arm-none-eabi-gcc", f"-mcpu={core}", *_FLAGS, "-ffunction-sections", "-fdata-sections"]
     objects = [f"{Path(one).stem}.o" for one in sources]
@@ -250,7 +267,7 @@ def run(folder: Path, core: str, sources: Sequence[str], *, optimise: str = "-O2
 
 
 def _arrays(listing: str) -> dict[str, int]:
-    """Return the bytes of each array of constants in what `nm -S` prints."""
+    """Return the bytes of each array of constants from the output of `nm -S`."""
     rows = [line.split() for line in listing.splitlines()]
     return {row[3]: int(row[1], 16) for row in rows if len(row) == 4 and row[2] == "r"}
 
@@ -263,5 +280,5 @@ def _run(command: list[str], folder: Path) -> str:
 
 
 def _section(listing: str, name: str) -> int:
-    """Return the bytes of a section in what `size -A` prints."""
+    """Return the bytes of a section from the output of `size -A`."""
     return next(int(line.split()[1]) for line in listing.splitlines() if line.startswith(name + " "))

@@ -1,4 +1,4 @@
-"""NAME.h and NAME.c of an integer network."""
+"""Generate NAME.h and NAME.c of an integer network."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from eigenloop.deploy.sums import Sum
 
 @dataclass(frozen=True)
 class Source:
-    """The two files, and the types of what goes in and comes out.
+    """The two files, and the types of inputs and outputs.
 
     Attributes:
-        header, code: the texts.
-        input_bits: of one number that `step` takes: a code, a count, or an unsigned token.
-        inputs, outputs: how many there are of each.
-        output_bits: of one output.
+        header, code: the contents of NAME.h and NAME.c.
+        input_bits: width of one input of `step`: a code, a count, or an unsigned token.
+        inputs, outputs: the number of inputs and of outputs.
+        output_bits: width of one output.
     """
 
     header: str
@@ -36,7 +36,7 @@ class Source:
 
 
 def source_of(network: IntegerNetwork, name: str, classes: Sequence[str] = ()) -> Source:
-    """Write a network as C."""
+    """Return the C source of a network; `name` is the prefix of files and symbols."""
     return _Writer(network, name, classes).source()
 
 
@@ -98,7 +98,7 @@ class _Writer:
     # ---------------------------------------------------------------- the header
 
     def _fields(self) -> list[str]:
-        """Return the members of the state, the widest first, so that nothing lies between them."""
+        """Return the members of the state's struct, the widest first, so that there is no padding between them."""
         fields: list[tuple[int, str]] = []
         for number, cell in enumerate(self.network.cells):
             for letter, form in zip("hc", cell.carried, strict=False):
@@ -231,7 +231,7 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
         return head + "{\n" + body + "}\n"
 
     def _look_up(self, inputs: Tokens) -> list[str]:
-        """Unpack the row of a token."""
+        """Return the C lines that unpack the row of a token."""
         k, m = self.form.bits, self.size
         read = self.network.readout.sum
         name = "codes_readout"
@@ -249,7 +249,7 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
         ]
 
     def _mean_width(self) -> int | None:
-        """The bits of the codes with which a mean is read."""
+        """Return the width of the codes that read out a mean; None if there is none."""
         read = self.network.readout.sum
         return read.bits if self.mean and read is not None else None
 
@@ -274,7 +274,7 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
         return note + head + "{\n" + body + "}\n"
 
     def _mean_output(self, read: Sum) -> str:
-        """Read V times the sum of the states, and as many biases as there were steps."""
+        """Return the C lines that compute V times the sum of the states, plus the number of steps times the bias."""
         assert read.codes is not None
         columns, start = read.codes.shape[1], "0"
         if read.bias is not None:

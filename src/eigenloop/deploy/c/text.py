@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-#: Words that the generated files cannot take for a name: those of C99 to C23 and of C++ that a header would meet.
+#: Keywords of C99 to C23 and C++, which cannot be names in a header.
 _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int
 long register restrict return short signed sizeof static struct switch typedef union unsigned void
@@ -18,7 +18,7 @@ volatile while alignas alignof asm bool catch class constexpr delete explicit ex
 mutable namespace new nullptr operator private protected public static_assert template this
 thread_local throw true try typename typeof using virtual
 """
-#: Headers that NAME.h would hide from a compiler that is told to look into its folder.
+#: Standard headers that NAME.h would hide when its folder is in the include path.
 _HEADERS = """
 assert complex ctype errno fenv float inttypes iso646 limits locale math setjmp signal stdalign stdarg
 stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar wchar
@@ -28,7 +28,7 @@ _TAKEN = frozenset((_KEYWORDS + _HEADERS).split())
 
 
 def checked_name(name: str) -> str:
-    """Refuse a name that is not a C identifier; it becomes the beginning of every symbol and file name.
+    """Return `name`, the prefix of every symbol and file name; raise ValueError if it is not a usable C identifier.
 
     >>> checked_name("watch")
     'watch'
@@ -42,7 +42,7 @@ def checked_name(name: str) -> str:
 
 
 def name_from(text: str) -> str:
-    """Return the C name nearest to a text, or ``network``.
+    """Return a C name made from a text, or ``network`` if that is not possible.
 
     >>> name_from("har-ncgru"), name_from("2"), name_from("int")
     ('har_ncgru', 'network', 'network')
@@ -55,22 +55,23 @@ def name_from(text: str) -> str:
 
 
 def signed(bits: int) -> str:
-    """Return the type of signed whole numbers of 8, 16, 32 or 64 bits."""
+    """Return the C type of signed integers of 8, 16, 32 or 64 bits."""
     return f"int{bits}_t"
 
 
 def literal(value: int, bits: int) -> str:
-    """Return a whole number as C writes it; the lowest of 32 or 64 bits has no literal of its own."""
+    """Return an integer as a C expression; the smallest of 32 or 64 bits has no literal and is written as -MAX - 1."""
     if bits == 64:
         return "(-INT64_C(9223372036854775807) - 1)" if value == -(2**63) else f"INT64_C({value})"
     return "(-2147483647 - 1)" if value == -(2**31) else str(value)
 
 
 def string(value: str) -> str:
-    r"""Return a string literal that says what `value` says and nothing else.
+    r"""Return `value` as a C string literal.
 
-    Every byte that is not a plain letter, digit, space or one of a few signs becomes an octal escape of three digits,
-    which, unlike a hexadecimal one, ends by itself. So no quote, newline or trigraph comes through.
+    Every byte that is not an ASCII letter, digit, space or one of a few other characters becomes an octal escape of
+    three digits, which, unlike a hexadecimal one, has a fixed length. So the text cannot end the literal or form a
+    trigraph.
 
     >>> print(string('a"b'))
     "a\042b"
@@ -80,7 +81,7 @@ def string(value: str) -> str:
 
 
 def comment(value: str) -> str:
-    """Return text that can stand in a comment: printable ASCII without its ends.
+    """Return text that is safe in a C comment: characters that are not printable ASCII or could end it become "?".
 
     >>> comment('weights */ of *')
     'weights ?? of ?'

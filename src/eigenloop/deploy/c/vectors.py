@@ -1,4 +1,4 @@
-"""Inputs of a network and the sums that the reference gives after every step, as a C header and a program."""
+"""Test vectors: inputs of a network and the reference's outputs after every step, as a C header and a program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenloop.deploy.network import IntegerNetwork
 
 
 def drawn_inputs(network: IntegerNetwork, steps: int, seed: int = 0) -> NDArray[np.int64]:
-    """Draw what a device could be fed with: codes, counts or tokens, (steps, inputs); ends of ranges among them."""
+    """Return random inputs of a device: codes, counts or tokens, (steps, inputs); ends of the range included."""
     generator, inputs = np.random.default_rng(seed), network.inputs
     if isinstance(inputs, Tokens):
         return generator.integers(0, len(inputs.table), (steps, 1))
@@ -25,7 +25,7 @@ def drawn_inputs(network: IntegerNetwork, steps: int, seed: int = 0) -> NDArray[
 
 
 def expected_sums(network: IntegerNetwork, fed: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the reference's outputs after every step, (steps, outputs)."""
+    """Return the reference's integer outputs after every time step, (steps, outputs)."""
     inputs, state, rows = network.inputs, network.initial_state(), []
     for one in fed:
         if isinstance(inputs, Tokens):
@@ -38,7 +38,7 @@ def expected_sums(network: IntegerNetwork, fed: NDArray[np.int64]) -> NDArray[np
 
 
 def vectors_header(network: IntegerNetwork, source: Source, name: str, steps: int = 16) -> str:
-    """Return NAME_vectors.h."""
+    """Return NAME_vectors.h with `steps` test vectors."""
     fed = drawn_inputs(network, steps)
     sums = expected_sums(network, fed)
     up = name.upper()
@@ -55,7 +55,7 @@ def vectors_header(network: IntegerNetwork, source: Source, name: str, steps: in
 
 
 def test_program(name: str) -> str:
-    """Return NAME_test.c, which runs on a computer."""
+    """Return NAME_test.c, which compares the network with the test vectors on the computer that builds it."""
     up = name.upper()
     return f"""/* Feeds the test vectors and compares every sum with the reference's. */
 #include "{name}_vectors.h"

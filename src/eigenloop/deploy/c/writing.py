@@ -1,4 +1,4 @@
-"""Writes a network as a folder of C files, whole or not at all."""
+"""Write a network as a folder of C files; the folder is complete or not there at all."""
 
 from __future__ import annotations
 
@@ -29,14 +29,19 @@ def write_c(
     classes: Sequence[str] = (),
     about: About | None = None,
 ) -> Path:
-    """Write a network as C99 that needs no library: two files for a firmware, and a test of them.
+    """Write a network as C99 without libraries, two files for the firmware and a test of them; return the folder.
 
     Args:
-        network: made by `eigenloop.deploy.integer`.
-        folder: made new; or one that holds nothing but an earlier export of this name, which is replaced.
-        name: a C identifier, with which every file and public symbol begins.
+        network: built by `eigenloop.deploy.integer`.
+        folder: is created; or contains only an earlier export of this name, which is replaced.
+        name: a C identifier, the prefix of every file and public symbol.
         classes: names of the outputs, which become string literals in the header.
-        about: names and units of inputs and outputs, and what was measured, for the header and README.md.
+        about: names and units of inputs and outputs, and measurements, for the header and README.md.
+
+    Raises:
+        TypeError: `network` is not an integer network.
+        ValueError: `name` is not a C identifier, or there are not as many classes as outputs.
+        FileExistsError: the folder contains other files, or is not a folder.
     """
     if not isinstance(network, IntegerNetwork):
         raise TypeError(
@@ -78,14 +83,14 @@ def write_c(
 
 
 def checked_target(folder: str | os.PathLike[str], name: str) -> Path:
-    """Return the folder of an export, or refuse its name or what it holds."""
+    """Return the folder of an export as a path; raise ValueError or FileExistsError as in `write_c`."""
     target = Path(folder)
     _refuse_others(target, file_names(checked_name(name)))
     return target
 
 
 def _refuse_others(target: Path, names: Sequence[str]) -> None:
-    """Refuse a folder that holds anything but an earlier export."""
+    """Raise FileExistsError if a folder contains anything but an earlier export."""
     if not target.exists() and not target.is_symlink():
         return
     if target.is_symlink() or not target.is_dir():

@@ -47,7 +47,7 @@ def describe(data: SequenceData) -> str:
     if data.parts is not None:
         counts = np.bincount(data.parts, minlength=len(PARTS)).tolist()
         given = [f"{name} {count:,}" for name, count in zip(PARTS, counts, strict=True) if count]
-        lines.append(f"splits: {', '.join(given)}, fixed by the file")
+        lines.append(f"splits given by the file: {', '.join(given)}")
     lines.append(f"missing values: {_missing(data)}")
     return "\n".join([*lines, *(f"note: {note}" for note in data.notes)])
 

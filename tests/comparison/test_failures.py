@@ -1,0 +1,41 @@
+"""What did not reproduce: claims that fail and numbers that are far from the published ones, with their causes."""
+
+from pathlib import Path
+
+import made_up
+from made_up import ROWS, record
+
+from eigenloop.comparison import overview
+from eigenloop.comparison.claims import findings
+from eigenloop.comparison.scorecard import scores
+
+
+def failures(folder: Path, **values: float) -> list[tuple[str, str]]:
+    """The failures of a table with these numbers at the paper's length; "known" and "same" have a common cause."""
+    model = {"settings": ROWS["gru"]["settings"], "published": 1.0}
+    rows = {
+        "first": {"label": "first", "claim": {"below": 2.0}},
+        "known": {"label": "known", "cause": "A cause."},
+        "same": {"label": "same", "cause": "A cause.", "claim": {"below": 2.0}},
+    }
+    made = made_up.experiment(rows={name: model | row for name, row in rows.items()})
+    runs = {name: record(value, budget="full") for name, value in values.items()}
+    sheets = [made_up.sheet(folder, made, **runs)]
+    return [(one.what, one.cause) for one in overview.failures(sheets, scores(findings(sheets)))]
+
+
+def test_within_a_factor_of_two_is_not_listed(tmp_path: Path) -> None:
+    assert failures(tmp_path, first=0.5, known=1.9, same=1.0) == []
+
+
+def test_much_better_is_listed_as_well_as_much_worse(tmp_path: Path) -> None:
+    better = "Better than published by more than a factor of 2: first 0.40 x"
+    assert failures(tmp_path, first=0.4, known=1.0, same=1.0) == [(better, "")]
+    worse = "Worse than published by more than a factor of 2: known 3.0 x"
+    assert failures(tmp_path, first=0.4, known=3.0, same=1.0) == [(worse, "A cause."), (better, "")]
+
+
+def test_what_has_one_cause_is_one_failure(tmp_path: Path) -> None:
+    claim = "same: 3.00 (our criterion: loss below 2)"
+    worse = "Worse than published by more than a factor of 2: known 4.0 x; same 3.0 x"
+    assert failures(tmp_path, first=1.0, known=4.0, same=3.0) == [(f"{claim}. {worse}", "A cause.")]
