@@ -1,8 +1,9 @@
-"""What drawing a batch of each synthetic task costs beside the training step it is for.
+"""Time to generate a batch of each synthetic task, relative to the training step that uses it.
 
     python benchmarks/batches.py
 
-T = 1,000, B = 128, the network that the papers use on the task; medians of interleaved rounds. The goal is below 5 %.
+T = 1,000, B = 128, with a network that the papers use for the task; medians of interleaved rounds. The goal is below
+5 %.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from eigenloop.training.optimizers import make_optimizer
 from eigenloop.training.processes import Processes
 from eigenloop.training.update import Updater
 
-#: Tasks of 1,000 steps, each with the model that its paper proposes or compares.
+#: Tasks of about 1,000 time steps, each with a model that its paper proposes or compares.
 CASES = (
     ("adding", {"length": 1000}, "enrnn"),
     ("copying", {"delay": 980}, "scornn"),
@@ -30,7 +31,7 @@ CASES = (
 
 
 def seconds(function: Callable[..., object], *arguments: object) -> float:
-    """Return how long one call takes."""
+    """Return the seconds that one call takes."""
     began = time.perf_counter()
     function(*arguments)
     return time.perf_counter() - began
@@ -39,7 +40,7 @@ def seconds(function: Callable[..., object], *arguments: object) -> float:
 def main() -> None:
     """Measure and print."""
     usage = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    usage.add_argument("--rounds", type=int, default=9)
+    usage.add_argument("--rounds", type=int, default=9, help="measurements of each task")
     rounds = usage.parse_args().rounds
     print(f"{torch.get_num_threads()} threads, T = 1,000, B = 128")
     for name, options, model in CASES:

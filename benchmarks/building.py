@@ -1,8 +1,8 @@
-"""What building W costs beside the training step that uses it; goal: at most 20 % for n <= 256.
+"""Time to build W, relative to the training step that uses it; goal: at most 20 % for n <= 256.
 
-Building is a training forward of the matrix and its backward pass, after the parameters have moved. The step is forward
-+ backward of a modReLU layer with a given W, T = 750, B = 50, loss on h_n. The two are measured
-interleaved, so that a busy machine slows both, and their medians compared.
+Building is the forward and backward pass of the matrix in training, after its parameters have changed. The step is
+forward and backward of a modReLU layer with a given W, T = 750, B = 50, loss on h_n. The two are measured in turn, so
+that a busy machine slows both, and their medians are compared.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import torch
 from eigenloop import recurrence, registry
 from eigenloop.matrices import Exponential, Givens, Householder, Matrix, ScaledCayley, Schur
 
-#: Whatever is registered, and further ways to make it.
+#: All registered matrices, and some with other options.
 MATRICES: dict[str, Callable[[int], Matrix]] = {
     **{entry.title: entry.load() for entry in registry.MATRICES.own.values()},
     "Exponential, rebase_every=100": partial(Exponential, rebase_every=100),
@@ -31,14 +31,14 @@ MATRICES: dict[str, Callable[[int], Matrix]] = {
 
 
 def measured(run: Callable[[], None]) -> float:
-    """Time one call, in milliseconds."""
+    """Return the milliseconds that one call takes."""
     start = time.perf_counter()
     run()
     return 1e3 * (time.perf_counter() - start)
 
 
 def move_(matrix: Matrix, size: float) -> None:
-    """Move the parameters as an optimizer would; those that must stay on their set are left alone."""
+    """Add a random step to the parameters, as an optimizer would; those that must stay on their set do not change."""
     kept = {id(p) for p in matrix.projected_parameters()}
     with torch.no_grad():
         for parameter in matrix.parameters():
@@ -47,9 +47,9 @@ def move_(matrix: Matrix, size: float) -> None:
 
 
 def share(make: Callable[[int], Matrix], n: int, rounds: int, T: int = 750, B: int = 50) -> tuple[float, float]:
-    """Return the medians of building W and of a training step with W given, in milliseconds."""
+    """Return the median milliseconds of building W and of a training step with a given W."""
     matrix = make(n)
-    # As in the middle of a training: parameters of the size they have then, not a sparse start.
+    # Parameters of a size that is typical in the middle of training, instead of sparse initial values.
     move_(matrix, 0.5 / n**0.5)
     W = matrix().detach().requires_grad_()
     gradient = torch.randn_like(W)
@@ -73,11 +73,11 @@ def share(make: Callable[[int], Matrix], n: int, rounds: int, T: int = 750, B: i
 
 
 def main() -> None:
-    """Print a table, or JSON for machines."""
+    """Print a table, or JSON."""
     usage = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     usage.add_argument("--sizes", type=int, nargs="+", default=[64, 170, 256, 512, 1024])
-    usage.add_argument("--rounds", type=int, default=9, help="a third of it for n >= 512")
-    usage.add_argument("--only", default="", help="matrices whose name contains this")
+    usage.add_argument("--rounds", type=int, default=9, help="measurements of each matrix; a third for n >= 512")
+    usage.add_argument("--only", default="", help="measure only matrices whose name contains this text")
     usage.add_argument("--json", action="store_true")
     options = usage.parse_args()
     rows = []

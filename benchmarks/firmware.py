@@ -1,10 +1,10 @@
-"""What exported networks of about 8,288 weights need on a microcontroller: bytes, memory and instructions, in QEMU.
+"""Flash, memory and instructions of exported networks with about 8,288 weights on microcontrollers, measured in QEMU.
 
     python benchmarks/firmware.py
 
-RNN, GRU and LSTM, read-out included in the count of weights, in k = 2, 4 and 8 bits with a state of 8 (and the RNN of
-4 bits with 12 too), on four cores at -O2 and -Os. Weights are drawn, not trained: no figure here depends on them, but
-that a bias may need more bytes. Prints a table and writes it with firmware.json beside it.
+RNN, GRU and LSTM with weights (read-out included) of k = 2, 4 and 8 bits and an 8-bit state (the 4-bit RNN also with 12
+bits), on four cores at -O2 and -Os. Weights are random, not trained; they only affect how many bytes the biases need.
+Prints a table, and writes it to firmware.txt and firmware.json.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from eigenloop.deploy.network import IntegerNetwork
 
 HERE = Path(__file__).parent / "results"
 OUTPUTS = 6
-#: Kind, inputs and units.
+#: The numbers of inputs and of units.
 NETWORKS = {"RNN": (32, 74), "GRU": (9, 47), "LSTM": (9, 40)}
-#: At most this for the RNN of 4 bits: instructions a product, and bytes.
+#: Goals for the 4-bit RNN: the most instructions per multiplication, and the most bytes.
 GOALS = {"cortex-m0": 9.0, "cortex-m3": 4.0, "cortex-m4": 3.0, "cortex-m7": 3.0}
 FLASH, RAM = 6000, 500
 
 
 def network(kind: str, bits: int, state_bits: int) -> IntegerNetwork:
-    """Draw a network with biases and make it whole numbers."""
+    """Return an integer network with random weights and biases."""
     generator = torch.Generator().manual_seed(0)
     inputs, units = NETWORKS[kind]
     layer: el.RNN | el.GRU | el.LSTM
@@ -49,15 +49,15 @@ def network(kind: str, bits: int, state_bits: int) -> IntegerNetwork:
 
 
 def weights(whole: IntegerNetwork) -> int:
-    """Count the weights of a network, its read-out among them."""
+    """Return the number of weights of a network, including the read-out."""
     report = whole.report()
     return report.products + report.readout_products
 
 
 def main() -> None:
-    """Measure, print and write."""
+    """Measure, print the table and write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=HERE)
+    parser.add_argument("--out", type=Path, default=HERE, help="folder of the results")
     options = parser.parse_args()
     if missing := missing_tools():
         sys.exit(f"not installed: {', '.join(missing)}")
@@ -96,7 +96,7 @@ def main() -> None:
 
 
 def verdict(rows: list[dict[str, Any]], core: str) -> str:
-    """Hold the RNN of 4 bits at -O2 against what was asked for."""
+    """Return a line that compares the 4-bit RNN at -O2 with the goals."""
     wanted = {"network": "RNN", "bits": 4, "state_bits": 8, "core": core, "optimise": "-O2"}
     one = next(row for row in rows if wanted.items() <= row.items())
     pairs = [(one["per_product"], GOALS[core]), (one["flash"], FLASH), (one["ram"], RAM)]

@@ -1,12 +1,12 @@
-"""Every network in C against the reference, after every step: the full grid, on this computer and in QEMU.
+"""Compare networks in C with the reference after every time step: the full grid, on this computer and in QEMU.
 
     make firmware-grid
 
 RNN, GRU (reset before and after) and LSTM, each with five activations (an LSTM has no leaky ReLU), four read-outs,
 states of 8, 12 and 16 bits and weights of 2 to 16 bits; gcc and clang at -O0, -O3 and with sanitizers; Cortex-M0, M3,
-M4 and M7. The 15 widths of weights make one program. The log has a line for each program and target; what it has
-already is not run again, so that the grid can be stopped and started at any time. Remove the log after a change of the
-C.
+M4 and M7. One program contains all 15 widths of weights. The log has a line for each program and target; those that are
+in the log are not run again, so that the grid can be interrupted and resumed at any time. Delete the log when the
+generated C changes.
 """
 
 from __future__ import annotations
@@ -61,9 +61,9 @@ _RUN = """#define RUN(NAME, name) do { \\
 
 
 def programs() -> list[tuple[str, str, str, int]]:
-    """List kind, activation, read-out and bits of the state of each program, shuffled.
+    """Return kind, activation, read-out and state bits of each program.
 
-    So a log that is not complete yet has something of everything.
+    They are shuffled, so that an incomplete log has programs of all kinds.
     """
     every = [p for p in itertools.product(KINDS, ACTIVATIONS, POOLS, STATES) if p[:2] != ("LSTM", "leaky_relu")]
     random.Random(0).shuffle(every)
@@ -71,8 +71,8 @@ def programs() -> list[tuple[str, str, str, int]]:
 
 
 def network(kind: str, activation: str, pool: str, state_bits: int, bits: int) -> IntegerNetwork:
-    """Draw a network of the grid, biases and thresholds included."""
-    generator = torch.manual_seed(bits)  # torch's own generator, from which the read-out is drawn too
+    """Return a network of the grid with random weights, biases and thresholds."""
+    generator = torch.manual_seed(bits)  # torch's default generator, which the read-out uses too
     layer = KINDS[kind](activation, bits, generator)
     with torch.no_grad():
         for name, parameter in layer.named_parameters():
@@ -85,7 +85,7 @@ def network(kind: str, activation: str, pool: str, state_bits: int, bits: int) -
 
 
 def write(folder: Path, kind: str, activation: str, pool: str, state_bits: int) -> list[str]:
-    """Write the networks of a program and return their names."""
+    """Write the C files of a program's networks and return their names."""
     names = []
     for bits in WIDTHS:
         whole, name = network(kind, activation, pool, state_bits, bits), f"net{bits}"
@@ -98,14 +98,14 @@ def write(folder: Path, kind: str, activation: str, pool: str, state_bits: int) 
 
 
 def main_of(names: list[str], printed: str) -> str:
-    """Return the program that runs them all."""
+    """Return the C program that runs all networks; `printed` is its last statements."""
     includes = "".join(f'#include "{name}_vectors.h"\n' for name in names)
     runs = "".join(f"    RUN({name.upper()}, {name});\n" for name in names)
     return f"{includes}{_RUN}int main(void)\n{{\n    unsigned wrong = 0, steps = 0;\n{runs}    {printed}\n}}\n"
 
 
 def on_host(folder: Path, names: list[str], target: str) -> list[int]:
-    """Build and run the program on this computer; return the sums that differ, and the steps."""
+    """Build and run the program on this computer; return the numbers of differing sums and of time steps."""
     cc, flags = HOST[target]
     printed = 'printf("%u %u\\n", wrong, steps);\n    return 0;'
     (folder / "main.c").write_text("#include <stdio.h>\n" + main_of(names, printed))
@@ -116,16 +116,16 @@ def on_host(folder: Path, names: list[str], target: str) -> list[int]:
 
 
 def on_core(folder: Path, names: list[str], core: str) -> list[int]:
-    """The same in QEMU."""
+    """Build the program for a core and run it in QEMU; return the numbers of differing sums and of time steps."""
     printed = "print(wrong);\n    print(steps);\n    return 0;"
     (folder / "harness.c").write_text(qemu.BEGIN + main_of(names, printed))
     return qemu.run(folder, core, [f"{name}.c" for name in names])
 
 
 def main() -> None:
-    """Run what the log does not have."""
+    """Run the programs that are not in the log yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--log", type=Path, default=LOG)
+    parser.add_argument("--log", type=Path, default=LOG, help="file of results, which is extended")
     options = parser.parse_args()
     targets = [target for target, (cc, _) in HOST.items() if shutil.which(cc)]
     cores = [] if qemu.missing_tools() else list(qemu.BOARDS)

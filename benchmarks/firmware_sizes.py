@@ -1,14 +1,14 @@
-"""Flash and RAM of our networks in C beside those published for others: a table, and docs/images/firmware-sizes.png.
+"""Flash and RAM of our networks in C compared with published ones: a table, and docs/images/firmware-sizes.png.
 
     python benchmarks/firmware_sizes.py
 
-Ours are the network alone, built for a Cortex-M4 with -O2 and run in QEMU: code, constants and the compiler's helpers;
-state, stack and outputs. Startup code and an application come on top.
+Ours are of the network alone, built for a Cortex-M4 with -O2 and run in QEMU: flash is code, constants and the
+compiler's helpers; RAM is state, stack and outputs. Startup code and an application are not included.
 
 The others are quoted from EdgeMark (https://aminhasanpour.github.io/EdgeMark/results/RNN_LSTM_GRU), which measured
-TensorFlow Lite Micro on a NUCLEO-L4R5ZI, a Cortex-M4; we did not run it. Its flash is the text section, of which its
-base program without a model has 28,000 bytes. An inference there is of some 100 steps (827,200 multiply-accumulates for
-8,288 parameters).
+TensorFlow Lite Micro on a NUCLEO-L4R5ZI, a Cortex-M4; we did not run it. Its flash is the text section, of which the
+base program without a model takes 28,000 bytes. An inference there has about 100 time steps (827,200
+multiply-accumulates for 8,288 parameters).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from eigenloop.charts import scales
 from eigenloop.deploy.c.qemu import measure
 from eigenloop.quantization import network_codes
 
-#: Inputs and outputs of ours: an image row by row.
+#: Inputs and outputs of our networks: images, row by row, and ten classes.
 INPUTS, OUTPUTS = 28, 10
 WIDTH = 400
 STYLE = """
@@ -49,7 +49,7 @@ p { margin: 8px 0 0; font-size: 12.5px; line-height: 1.4; color: var(--soft); }
 
 @dataclass(frozen=True)
 class Row:
-    """A network: what runs it, how many weights in how many bits, and bytes."""
+    """A network: the system that runs it, its kind and width, its number of weights, and its bytes."""
 
     system: str
     network: str
@@ -60,7 +60,7 @@ class Row:
 
 
 _TFLM = "TensorFlow Lite Micro"
-#: As its table has them, in float and in int8: in flash the RNN is smaller in float.
+#: From EdgeMark's table, in float and in int8; the RNN takes less flash in float.
 PUBLISHED = (
     Row(_TFLM, "RNN, float", 8_288, 218_700, 112_600, ours=False),
     Row(_TFLM, "RNN, 8 bits", 8_288, 590_800, 103_300, ours=False),
@@ -70,7 +70,7 @@ PUBLISHED = (
 
 
 def ours(kind: str, n: int, bits: int) -> Row:
-    """Measure one of our networks with random weights: what it has learnt changes the widths of biases only."""
+    """Measure one of our networks with random weights; trained ones would differ only in the widths of biases."""
     generator = torch.Generator().manual_seed(0)
     layer = (
         el.RNN(INPUTS, n, nonlinearity="relu", bits=bits, generator=generator)
@@ -88,7 +88,7 @@ def ours(kind: str, n: int, bits: int) -> Row:
 
 
 def page(rows: list[Row]) -> str:
-    """Return the picture as a page."""
+    """Return the picture as an HTML page."""
     strip = charts.Strip(scales.logarithmic(100, 1_000_000), None)
     lines = [
         Markup(
@@ -120,7 +120,7 @@ def page(rows: list[Row]) -> str:
 
 
 def written(size: int) -> str:
-    """Return bytes as they are said.
+    """Return a number of bytes as text.
 
     >>> written(320), written(9336), written(591_000)
     ('320 B', '9.3 kB', '591 kB')
@@ -129,7 +129,7 @@ def written(size: int) -> str:
 
 
 def draw(rows: list[Row], folder: Path) -> None:
-    """Write the picture for light and for dark pages, with the letters of a phone's width."""
+    """Write the picture in light and in dark mode, at the width of a phone."""
     from playwright.sync_api import sync_playwright
 
     program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -153,9 +153,9 @@ def draw(rows: list[Row], folder: Path) -> None:
 
 
 def main() -> None:
-    """Measure, print and draw."""
+    """Measure, print the table and draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--images", type=Path, default=Path("docs/images"))
+    parser.add_argument("--images", type=Path, default=Path("docs/images"), help="folder of the pictures")
     options = parser.parse_args()
     rows = [*PUBLISHED, *(ours(kind, n, bits) for kind, n in (("RNN", 74), ("GRU", 70)) for bits in (8, 4))]
     for row in rows:

@@ -1,8 +1,8 @@
-"""One framework's training step, timed on request: a process that `frameworks.py` talks to, one line of JSON at a time.
+"""Time one framework's training step on request: a worker process of `frameworks.py`, one line of JSON per request.
 
-``{"row": {"kind": "LSTM", "T": 220, ...}}`` builds a step; ``{"seconds": 0.1}`` runs it for at least so long and
-answers with the seconds of one. A step is forward + backward with the loss on h_n and gradients to all weights, not
-to the input.
+``{"row": {"kind": "LSTM", "T": 220, ...}}`` builds a step; ``{"seconds": 0.1}`` repeats it for at least that long and
+answers with the mean seconds of one. A step is forward and backward with the loss on h_n and gradients of all weights,
+not of the input.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Step = Callable[[], object]
 
 
 def eigenloop_steps(row: Row) -> list[Step]:
-    """Our recurrence, as in `eigenloop bench`."""
+    """Return the step of our recurrence, as in `eigenloop bench`."""
     from eigenloop.bench.contenders import Problem
     from eigenloop.bench.rows import Row as BenchRow
 
@@ -26,7 +26,7 @@ def eigenloop_steps(row: Row) -> list[Step]:
 
 
 def keras_steps(row: Row) -> list[Step]:
-    """Keras' SimpleRNN (ReLU), GRU or LSTM on TensorFlow: as a graph, and compiled by XLA."""
+    """Return two steps of Keras' SimpleRNN (ReLU), GRU or LSTM on TensorFlow: as a graph, and compiled by XLA."""
     import keras
     import tensorflow as tf
 
@@ -51,7 +51,7 @@ def keras_steps(row: Row) -> list[Step]:
 
 
 def jax_steps(row: Row) -> list[Step]:
-    """The same cells as ours in a `lax.scan` over time, the input multiplied once, compiled."""
+    """Return the compiled step of the same cells as ours in a `lax.scan` over time, with one product for all inputs."""
     import jax
     import jax.numpy as jnp
 
@@ -87,7 +87,7 @@ def jax_steps(row: Row) -> list[Step]:
 
 
 def seconds_of(step: Step, at_least: float) -> float:
-    """Return the seconds of one step; the first of a turn is not counted."""
+    """Return the mean seconds of one step; the first step of a turn is not counted."""
     step()
     calls, start = 0, time.perf_counter()
     while calls == 0 or time.perf_counter() - start < at_least:

@@ -1,7 +1,7 @@
-"""A training step of ours beside Keras (TensorFlow) and a scan in JAX, on the rows of `eigenloop bench`.
+"""Our training step compared with Keras (TensorFlow) and a scan in JAX, on the rows of `eigenloop bench`.
 
-``.venv/bin/python benchmarks/frameworks.py`` makes a virtual environment for the two, because they bring a tree larger
-than the project. Every framework has a process of its own, and they take turns: what runs is one step of one of them.
+``.venv/bin/python benchmarks/frameworks.py`` creates a separate virtual environment for the two, because of their many
+dependencies. Each framework runs in its own process, and they take turns, so that only one computes at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from eigenloop.bench.rows import ROWS, Row
 from eigenloop.recurrence import kernel
 
-#: The versions that docs/speed.md has figures of.
+#: The versions that were measured for docs/speed.md.
 PACKAGES = ("tensorflow-cpu==2.21.0", "jax==0.10.2")
 WORKER = Path(__file__).with_name("framework_worker.py")
 
@@ -37,7 +37,7 @@ class Framework:
         )
 
     def ask(self, request: dict[str, Any]) -> Any:
-        """Send a request and return the answer."""
+        """Send a request and return the answer; exit if the process has ended."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps(request), file=self._process.stdin, flush=True)
@@ -48,7 +48,7 @@ class Framework:
 
 
 def other_python(folder: Path) -> Path:
-    """Return the interpreter of the environment with Keras and JAX, which is made if it is not there."""
+    """Return the interpreter of the environment with Keras and JAX, which is created if it does not exist."""
     python = folder / "bin" / "python"
     if not python.exists():
         print(f"installing {' and '.join(PACKAGES)} into {folder}", file=sys.stderr)
@@ -65,17 +65,17 @@ def measure(row: Row, frameworks: dict[str, Framework], rounds: int) -> dict[str
     times: dict[str, list[float]] = {name: [] for name in frameworks}
     for _ in range(rounds):
         for name, framework in frameworks.items():
-            time.sleep(0.02)  # threads of the one before may still spin
+            time.sleep(0.02)  # threads of the previous framework may still spin
             times[name].append(framework.ask({"seconds": 0.1}))
     return {name: statistics.median(values) for name, values in times.items()}
 
 
 def main() -> None:
-    """Print a line a row."""
+    """Measure and print one line per row."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--venv", type=Path, default=Path(".venv-frameworks"), help="environment of Keras and JAX")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", type=int, action="append", help="a row, counted from 1; may be repeated")
+    parser.add_argument("--rounds", type=int, default=3, help="measurements of each row; medians are shown")
+    parser.add_argument("--only", type=int, action="append", help="row to measure, counted from 1; may be repeated")
     options = parser.parse_args()
     other = other_python(options.venv)
     frameworks = {

@@ -1,10 +1,10 @@
-"""What each published row takes at the paper's length: one seed, one thread, in hours.
+"""Measure the hours that each published row takes at the paper's length, with one seed on one thread.
 
     OMP_NUM_THREADS=1 python benchmarks/hours.py
 
-Some steps of every row are trained, and their time is multiplied with the number of steps; evaluations are not counted.
-The time is that of the processor, so that other work on the machine matters little. `results/hours.json` keeps the
-outcome, which RESULTS.md quotes for rows that were not run. Rows that the file has are skipped: delete it to start
+Every row is trained for a few steps, and their time is multiplied by the number of steps; evaluations are not counted.
+Processor time is measured, so that other work on the machine matters little. The result is `results/hours.json`, which
+RESULTS.md quotes for rows that were not run. Rows that are already in the file are skipped: delete it to measure all
 again. Rows whose data are missing are left out. The free sample of TIMIT is enough, as the size of the corpus is known.
 """
 
@@ -32,12 +32,12 @@ from eigenloop.training.update import Updater
 
 #: Seconds after which no further step is measured.
 ENOUGH = 2.0
-#: Training utterances of the whole TIMIT corpus.
+#: Training utterances of the full TIMIT corpus.
 UTTERANCES = 3696
 
 
 def hours(run: Planned) -> float:
-    """Train a few steps; return what all of them would take."""
+    """Train a few steps and return the hours that the full training would take."""
     config = run.config()
     task, section = config.task, config.training
     task.prepare()
@@ -48,11 +48,11 @@ def hours(run: Planned) -> float:
     times: list[float] = []
     while len(times) < 2 or sum(times) < ENOUGH:
         began = time.process_time()
-        # A run that diverges is a result too, and its steps take what others take.
+        # A diverging run is a valid result, and its steps take as long as others.
         with contextlib.suppress(DivergedError):
             updater.step(task.train_batch(len(times), section.batch_size, 0))
         times.append(time.process_time() - began)
-    per_step = statistics.fmean(times[1:])  # the first allocates what the others use again
+    per_step = statistics.fmean(times[1:])  # the first step allocates memory that the others reuse
     per_epoch = task.steps_per_epoch(section.batch_size)
     if isinstance(task, TIMIT) and task.corpus == "sample":
         per_epoch = math.ceil(UTTERANCES / section.batch_size)
@@ -63,9 +63,9 @@ def hours(run: Planned) -> float:
 
 
 def main() -> None:
-    """Measure what is not known yet and write it down, row by row."""
+    """Measure the rows that are not in the file yet; the file is written after each row."""
     usage = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    usage.add_argument("--out", type=Path, default=Path("results/hours.json"))
+    usage.add_argument("--out", type=Path, default=Path("results/hours.json"), help="file of the results")
     out: Path = usage.parse_args().out
     known: dict[str, object] = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {"rows": {}}
     rows: dict[str, float] = known["rows"]  # type: ignore[assignment]

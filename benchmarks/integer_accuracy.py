@@ -1,12 +1,12 @@
-"""What whole numbers cost: accuracy in float, with weights in k bits, and in integers with 16, 12 and 8 bits of state.
+"""Accuracy in floating point, with k-bit weights, and as integer networks with 16, 12 and 8 bits of state.
 
     EIGENLOOP_DATA=data python benchmarks/integer_accuracy.py --har har.npz --digits digits
 
-Every run is an ordinary one in a folder of its own: the same command goes on after an interruption, and trains no run
+Every run is an ordinary one in its own folder: after an interruption the same command resumes, and no run is trained
 twice. All problems are trained with the first seed before any with the second, and the tables are written after every
-run, so that they can be looked at any time. Accuracy is that of the test part; ranges are read from the training part.
-Agreement is the share of 1,000 sequences (the test part, then the validation part, then training sequences from which
-no range was read) in which every class is that of the same network before it became whole numbers.
+run, so that they can be read at any time. Accuracy is measured on the test split, ranges on the training split.
+Agreement is the fraction of 1,000 sequences (the test split, then the validation split, then training sequences that
+were not used for ranges) in which every class is the same as that of the network before conversion to integers.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COMPARED = 1000
 
 @dataclass(frozen=True)
 class Problem:
-    """A network on a task: its name, what it is in words, and the settings of its runs."""
+    """A network on a task: its name, its title, and the settings of its runs."""
 
     name: str
     title: str
@@ -49,7 +49,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Run:
-    """A training of a problem: bits of the weights (None: float) and of the state (None: float), and a seed."""
+    """A training of a problem, with the widths of weights and of the state (None is floating point), and a seed."""
 
     problem: Problem
     bits: int | None
@@ -58,7 +58,7 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of its folder."""
         width = "float" if self.bits is None else f"{self.bits}bit"
         state = "" if self.state_bits is None else f"-state{self.state_bits}"
         return f"{self.problem.name}/{width}{state}-seed{self.seed}"
@@ -74,7 +74,7 @@ class Run:
 
 
 def problems(options: argparse.Namespace) -> Iterator[Problem]:
-    """Yield the problems whose data are given."""
+    """Yield the problems for which data are given."""
     if options.har is not None:
         har = {"name": "sequences", "data": str(options.har.absolute()), "by": "order"}
         yield Problem("har-ncgru", "HAR subset, NC-GRU, n = 64", {"task": har, "model": {"name": "ncgru"}})
@@ -96,7 +96,7 @@ def problems(options: argparse.Namespace) -> Iterator[Problem]:
 
 
 def runs_of(every: list[Problem], seeds: int) -> Iterator[Run]:
-    """Yield all trainings: those with the first seed before others, and what says most about every problem first."""
+    """Yield all trainings: the first seed before the others, and the most informative widths first."""
     widths = ((4, None), (4, TRAINED), (None, None), (8, None), (2, None), (8, TRAINED), (2, TRAINED))
     for seed in range(seeds):
         for bits, state in widths:
@@ -104,7 +104,7 @@ def runs_of(every: list[Problem], seeds: int) -> Iterator[Run]:
 
 
 def trained(run: Run, out: Path) -> Path:
-    """Train what is not done yet and return the folder."""
+    """Return the folder of a run, which is trained first if it is not done yet."""
     folder = out / run.name
     if not is_done(folder):
         begun = RunFolder(folder).has_config()
@@ -118,7 +118,7 @@ def trained(run: Run, out: Path) -> Path:
 
 
 def measured(run: Run, out: Path) -> dict[str, Any]:
-    """Return the measures of a run that is done; they are kept in its folder."""
+    """Return the measurements of a run, which is trained if needed; they are stored in its folder."""
     folder = trained(run, out)
     kept = folder / "integer.json"
     if kept.exists():
@@ -137,7 +137,7 @@ def measured(run: Run, out: Path) -> dict[str, Any]:
 
 
 def in_whole_numbers(net: Model, task: Task, state_bits: int, seed: int) -> dict[str, Any]:
-    """Return the measures of the integer network with a state of so many bits."""
+    """Return the measurements of the integer network with a state of `state_bits` bits."""
     whole = integer_of_task(net, task, state_bits=state_bits, seed=seed)
     with in_integers(net, whole):
         test = evaluate(net, task, "test", 250)
@@ -156,7 +156,7 @@ def in_whole_numbers(net: Model, task: Task, state_bits: int, seed: int) -> dict
 
 
 def compared(task: Task, seed: int) -> Iterator[Batch]:
-    """Yield 1,000 sequences: the test part, the validation part, then of the training part what set no range."""
+    """Yield 1,000 sequences: the test split, the validation split, then training sequences not used for ranges."""
     left = COMPARED
     for batch in _batches(task, seed):
         part = first(batch, left)
@@ -169,14 +169,14 @@ def compared(task: Task, seed: int) -> Iterator[Batch]:
 def _batches(task: Task, seed: int) -> Iterator[Batch]:
     for split in ("test", "valid"):
         yield from task.evaluation(split, SEQUENCES)
-    step = 1  # ranges are from step 0
+    step = 1  # ranges were measured on the batch of step 0
     while True:
         yield task.train_batch(step, SEQUENCES, seed)
         step += 1
 
 
 def first(batch: Batch, count: int) -> Batch:
-    """Return the first sequences of a batch."""
+    """Return the first `count` sequences of a batch."""
     return dataclasses.replace(
         batch,
         inputs=batch.inputs[:, :count],
@@ -190,13 +190,13 @@ def first(batch: Batch, count: int) -> Batch:
 
 
 def spread(values: list[float]) -> str:
-    """Return mean and sample standard deviation in points."""
+    """Return mean and sample standard deviation in percent, as text."""
     mean = f"{100 * statistics.fmean(values):.1f}"
     return mean if len(values) == 1 else f"{mean} ± {100 * statistics.stdev(values):.1f}"
 
 
 def tables(results: dict[str, dict[str, Any]], every: list[Problem], seeds: int) -> str:
-    """Return the tables of what is measured so far, in Markdown."""
+    """Return the tables of the measurements up to now, in Markdown."""
     parts = []
     for problem in every:
         rows = list(_rows(problem, results, seeds))
@@ -236,7 +236,7 @@ def _rows(problem: Problem, results: dict[str, dict[str, Any]], seeds: int) -> I
 
 
 def _cell(own: dict[int, dict[str, Any]], base: dict[int, float]) -> str:
-    """Return accuracy, its mean difference from the k-bit network's of the same seed, and agreement."""
+    """Return accuracy, its mean difference from the k-bit network of the same seed, and agreement, as text."""
     if not own:
         return ""
     accuracy = spread([one["accuracy"] for one in own.values()])
@@ -246,7 +246,7 @@ def _cell(own: dict[int, dict[str, Any]], base: dict[int, float]) -> str:
 
 
 def write(results: dict[str, dict[str, Any]], text: str, options: argparse.Namespace) -> None:
-    """Write the tables where they are wanted."""
+    """Write the tables to the results folder and, with --page, into a page."""
     options.results.parent.mkdir(parents=True, exist_ok=True)
     for name, content in (("txt", text), ("json", json.dumps(results, indent=1) + "\n")):
         atomic.write_text(options.results.with_suffix(f".{name}"), content)
@@ -265,14 +265,19 @@ BEGIN, END = "<!-- accuracy of integer networks -->", "<!-- end -->"
 def main() -> None:
     """Train, measure, and write the tables after every run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--har", type=Path, help="the HAR subset as a file of `eigenloop fit`")
+    parser.add_argument("--har", type=Path, help="the HAR subset as a file for `eigenloop fit`")
     parser.add_argument("--digits", type=Path, help="a folder of spoken digits")
-    parser.add_argument("--out", type=Path, default=Path("runs/integer-accuracy"))
-    parser.add_argument("--results", type=Path, default=Path("benchmarks/results/integer-accuracy"))
+    parser.add_argument("--out", type=Path, default=Path("runs/integer-accuracy"), help="folder of the runs")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        default=Path("benchmarks/results/integer-accuracy"),
+        help="path of the tables without its ending; .txt and .json are written",
+    )
     parser.add_argument("--page", type=Path, help="a page whose tables are replaced, such as docs/integers.md")
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--only", nargs="*", help="train those problems only, by name")
-    parser.add_argument("--runs", type=int, help="stop after so many trainings")
+    parser.add_argument("--seeds", type=int, default=5, help="number of seeds")
+    parser.add_argument("--only", nargs="*", help="names of the problems to train; default: all")
+    parser.add_argument("--runs", type=int, help="stop after this many trainings")
     options = parser.parse_args()
     every = list(problems(options))
     results: dict[str, dict[str, Any]] = {}

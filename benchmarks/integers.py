@@ -1,9 +1,9 @@
-"""What whole numbers change: networks trained in 4 bits on the HAR subset, then in integers with few bits of state.
+"""Accuracy and agreement of integer networks with few bits of state, trained with 4-bit weights on the HAR subset.
 
     EIGENLOOP_DATA=data python benchmarks/integers.py
 
-Accuracy is that of the test part (950 sequences). Agreement is the share of 1,000 sequences (the test part, and 50 for
-training that the ranges were not read from) whose class is that of the same network with a state in floating point.
+Accuracy is measured on the test split (950 sequences). Agreement is the fraction of 1,000 sequences (the test split and
+50 training sequences that were not used for ranges) whose class is the same as with a state in floating point.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NETWORKS: dict[str, Callable[[], el.RNN | el.GRU | el.LSTM | el.FastGRNN]] = {
 
 
 def load(folder: Path) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Return normalised sequences (B, T, 9) and classes of the training and of the test part."""
+    """Return normalised sequences (B, T, 9) and classes of the training split and of the test split."""
     with np.load(folder / "har_subset" / "har_subset.npz") as file:
         X, X_test = (file[name].astype(np.float32).swapaxes(1, 2) for name in ("X_train", "X_test"))
         y, y_test = (file[name].astype(np.int64) for name in ("y_train", "y_test"))
@@ -41,7 +41,7 @@ def load(folder: Path) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.
 
 
 def train(net: el.Model, X: torch.Tensor, y: torch.Tensor, epochs: int, generator: torch.Generator) -> None:
-    """Train with Adam, batches of 64."""
+    """Train with Adam and batches of 64."""
     optimizer = torch.optim.Adam(el.optim.param_groups(net, lr=3e-3, recurrent_lr=1e-3))
     for _ in range(epochs):
         for batch in torch.randperm(len(X), generator=generator).split(64):
@@ -53,10 +53,15 @@ def train(net: el.Model, X: torch.Tensor, y: torch.Tensor, epochs: int, generato
 
 
 def main() -> None:
-    """Print a line for each network and width."""
+    """Train, and print a line for each network and width."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--epochs", type=int, default=12)
-    parser.add_argument("--data-dir", type=Path, default=Path(os.environ.get("EIGENLOOP_DATA", "data")))
+    parser.add_argument("--epochs", type=int, default=12, help="epochs of each training")
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        default=Path(os.environ.get("EIGENLOOP_DATA", "data")),
+        help="folder with har_subset; default: EIGENLOOP_DATA",
+    )
     options = parser.parse_args()
     X, y, X_test, y_test = load(options.data_dir)
     for name, made in NETWORKS.items():

@@ -1,8 +1,8 @@
-"""The inverse of NC-GRU's Cayley map, five ways (the question of the paper's figure 6): milliseconds an update.
+"""Milliseconds per update of the inverse in NC-GRU's Cayley map, by several methods (compare the paper's figure 6).
 
-Each way is given the same sequence of Adam-sized steps of A and delivers W in float32 with its gradient: the exact
+Each method gets the same sequence of Adam-sized steps of A and computes W in float32 and its gradient: the exact
 inverse by LU and by least squares (scoRNN's code), both in float64, and the Neumann series of order 1, 2, 3 with an
-exact reset every 50 steps. Measured interleaved; medians.
+exact reset every 50 steps. Methods are measured in turn; medians are printed.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from eigenloop.matrices.triangle import skew
 
 
 def least_squares(entries: Tensor, n: int, signs: Tensor) -> Tensor:
-    """W = argmin |(I + A) X - (I - A)| D, as scoRNN's code has it."""
+    """Return W = (argmin_X |(I + A) X - (I - A)|) D, as in scoRNN's code."""
     A = skew(entries.double(), n)
     eye = torch.eye(n, dtype=A.dtype)
     return (torch.linalg.lstsq(eye + A, eye - A).solution * signs).float()
 
 
 def contenders(n: int, matrices: dict[str, NeumannCayley]) -> dict[str, Callable[[], Tensor]]:
-    """Return what builds W in each way."""
+    """Return a function that builds W for each method."""
     runs: dict[str, Callable[[], Tensor]] = dict(matrices.items())
     first = next(iter(matrices.values()))
     runs["least squares"] = lambda: least_squares(first.skew, n, first.signs)
@@ -37,15 +37,15 @@ def contenders(n: int, matrices: dict[str, NeumannCayley]) -> dict[str, Callable
 
 
 def forward_and_backward(run: Callable[[], Tensor], gradient: Tensor) -> None:
-    """Build W and take its gradient."""
+    """Build W and compute its gradient."""
     run().backward(gradient)
 
 
 def main() -> None:
-    """Print a table."""
+    """Measure and print times and orthogonality defects."""
     usage = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     usage.add_argument("--sizes", type=int, nargs="+", default=[56, 118, 256, 512, 1024])
-    usage.add_argument("--rounds", type=int, default=60)
+    usage.add_argument("--rounds", type=int, default=60, help="updates; a sixth of them for n >= 512")
     options = usage.parse_args()
     for n in options.sizes:
         rounds = options.rounds if n < 512 else max(3, options.rounds // 6)

@@ -1,7 +1,7 @@
-"""What quantization-aware training costs beside the same layer in floating point; goal: at most 20 % more.
+"""Time of a quantization-aware training step, relative to floating point; goal: at most 20 % more.
 
-A step is forward, loss on h_n, backward and Adam (or projUNN) of a layer with n = 170, T = 784, B = 128: pixel by pixel
-MNIST. Both layers are measured interleaved, so that a busy machine slows both, and their medians compared.
+A step is forward, loss on h_n, backward and Adam (or projUNN) of a layer with n = 170, T = 784, B = 128, as for
+pixel-by-pixel MNIST. Both layers are measured in turn, so that a busy machine slows both, and medians are compared.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from torch import nn
 
 import eigenloop as el
 
-#: What is quantized, and to how many bits: QORNN's two best strategies, and models that its paper did not try. modReLU
-#: in 4 bits grows beyond float32 over 784 steps, unless the matrix is divided by its radius.
+#: Model, bits and options: QORNN's two best strategies, and models that its paper did not quantize. With 4 bits and
+#: modReLU the state overflows float32 within 784 steps, unless the matrix is divided by its spectral radius.
 LAYERS: dict[str, tuple[str, int, dict[str, Any]]] = {
     "qornn ste-bjorck": ("qornn", 4, {"strategy": "ste-bjorck"}),
     "qornn ste-projunn": ("qornn", 8, {"strategy": "ste-projunn"}),
@@ -31,7 +31,7 @@ LAYERS: dict[str, tuple[str, int, dict[str, Any]]] = {
 
 
 def stepper(layer: nn.Module, x: torch.Tensor) -> Callable[[], None]:
-    """Return a function that does one training step."""
+    """Return a function that runs one training step."""
     groups = el.optim.param_groups(layer, lr=1e-4, recurrent_lr=1e-5)
     projected = any(group["name"] == "projected" for group in groups)
     optimizer: torch.optim.Optimizer = el.optim.ProjUNN(groups) if projected else torch.optim.Adam(groups)
@@ -46,7 +46,7 @@ def stepper(layer: nn.Module, x: torch.Tensor) -> Callable[[], None]:
 
 
 def measured(run: Callable[[], None]) -> float:
-    """Time one call, in milliseconds."""
+    """Return the milliseconds that one call takes."""
     start = time.perf_counter()
     run()
     return 1e3 * (time.perf_counter() - start)
@@ -55,10 +55,10 @@ def measured(run: Callable[[], None]) -> float:
 def main() -> None:
     """Measure every layer and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--size", type=int, default=170)
-    parser.add_argument("--steps", type=int, default=784, help="of time")
-    parser.add_argument("--batch", type=int, default=128)
-    parser.add_argument("--repeats", type=int, default=25)
+    parser.add_argument("--size", type=int, default=170, help="hidden size")
+    parser.add_argument("--steps", type=int, default=784, help="time steps of a sequence")
+    parser.add_argument("--batch", type=int, default=128, help="sequences per batch")
+    parser.add_argument("--repeats", type=int, default=25, help="measured steps of each layer")
     arguments = parser.parse_args()
     n, T, B = arguments.size, arguments.steps, arguments.batch
     print(f"n={n} T={T} B={B}, {torch.get_num_threads()} threads, medians of {arguments.repeats} interleaved steps")

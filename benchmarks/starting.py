@@ -1,9 +1,9 @@
-"""What starting costs, as ratios to ``import torch``: medians of processes that are started in turn.
+"""Start-up time relative to ``import torch``: medians over processes that are started in turn.
 
     python benchmarks/starting.py --rounds 9
 
-The goals: importing everything at most 1.15, commands that need no torch below 0.5. Time is that of the processor, so
-that other work on the machine counts little.
+The goals: at most 1.15 for importing everything, below 0.5 for commands that need no torch. Processor time is measured,
+so that other work on the machine matters little.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import subprocess
 import sys
 
 _TORCH = ["-c", "import torch"]
-#: What is started, and the largest ratio that it should have.
+#: The arguments of each Python process, and the largest ratio that it should have.
 STARTS: dict[str, tuple[list[str], float]] = {
     "import eigenloop": (["-c", "import eigenloop"], 1.15),
     "eigenloop.RNN": (["-c", "import eigenloop; eigenloop.RNN"], 1.15),
@@ -30,7 +30,7 @@ STARTS: dict[str, tuple[list[str], float]] = {
 
 
 def seconds(arguments: list[str]) -> float:
-    """Return the processor time of a Python process."""
+    """Return the processor time of a Python process, in seconds."""
     before = os.times()
     subprocess.run(
         [sys.executable, *arguments],
@@ -44,12 +44,12 @@ def seconds(arguments: list[str]) -> float:
 
 
 def main() -> None:
-    """Print a line for every start."""
+    """Measure and print a line for every command."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--rounds", type=int, default=9, help="measurements of each command")
     rounds = parser.parse_args().rounds
     taken: dict[str, list[float]] = {name: [] for name in ("import torch", *STARTS)}
-    for _ in range(rounds + 1):  # the first round fills the caches of the system and does not count
+    for _ in range(rounds + 1):  # the first round warms up the caches of the system and is not counted
         for name in taken:
             taken[name].append(seconds(_TORCH if name == "import torch" else STARTS[name][0]))
     medians = {name: statistics.median(found[1:]) for name, found in taken.items()}

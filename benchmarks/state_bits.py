@@ -1,7 +1,7 @@
-"""What rounding the state at every step costs a training step; goal: at most 15 % more.
+"""Time of a training step with rounded states, relative to states in floating point; goal: at most 15 % more.
 
-A step is forward, loss on h_n, backward and Adam. A layer without and with `state_bits`, ranges fixed and learned, is
-measured in turn, and the minima of processor time are compared, which a busy machine disturbs less.
+A step is forward, loss on h_n, backward and Adam. Layers without `state_bits`, with fixed and with learned ranges are
+measured in turn, and minima of processor time are compared, which other work on the machine disturbs less.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VARIANTS = (None, StateQuantizer(8, learned=False), StateQuantizer(8, learned=Tr
 
 
 def stepper(layer: nn.Module, x: torch.Tensor) -> Callable[[], None]:
-    """Return a function that does one training step."""
+    """Return a function that runs one training step."""
     optimizer = torch.optim.Adam(layer.parameters(), lr=1e-4)
 
     def step() -> None:
@@ -46,7 +46,7 @@ def stepper(layer: nn.Module, x: torch.Tensor) -> Callable[[], None]:
 def measured(
     make: Callable[[int, StateQuantizer | None], nn.Module], n: int, x: torch.Tensor, repeats: int
 ) -> list[float]:
-    """Return the least milliseconds of processor time of a step of every variant, taken in turn."""
+    """Return the minimum processor time of a step of every variant in milliseconds, measured in turn."""
     torch.manual_seed(0)
     runs = [stepper(make(n, quantizer), x) for quantizer in VARIANTS]
     best = [float("inf")] * len(runs)
@@ -63,11 +63,11 @@ def measured(
 def main() -> None:
     """Measure every layer and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256])
-    parser.add_argument("--steps", type=int, default=200, help="of time")
-    parser.add_argument("--batches", type=int, nargs="+", default=[32, 128])
-    parser.add_argument("--repeats", type=int, default=8, help="at 256 units; more where a step is shorter")
-    parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS))
+    parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256], help="hidden sizes")
+    parser.add_argument("--steps", type=int, default=200, help="time steps of a sequence")
+    parser.add_argument("--batches", type=int, nargs="+", default=[32, 128], help="batch sizes")
+    parser.add_argument("--repeats", type=int, default=8, help="measured steps at 256 units; more for smaller layers")
+    parser.add_argument("--layers", nargs="+", choices=LAYERS, default=list(LAYERS), help="layers to measure")
     arguments = parser.parse_args()
     library = kernel.library()
     kind = "reference" if library is None else library.variant

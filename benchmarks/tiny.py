@@ -1,15 +1,16 @@
-"""How small a network can be: integer networks within 2,048 and within 566 bytes on a file of labelled sequences.
+"""Find the best integer networks within 2,048 and within 566 bytes on a file of labelled sequences.
 
     python benchmarks/tiny.py har.npz --out runs/tiny
 
-Each network has as many units as fit: packed codes, biases, thresholds and the table of tanh, as
-`deploy.integer(...).report()` counts them with a state of 8 bits. It is trained as `eigenloop fit` does, from one seed,
-and made an integer network whose ranges are read off the training split. The six that are best on the validation split
-go on with three seeds, the best three of those with five, beside the best FastGRNN, and the one with the best mean is
-chosen. The test split is measured for those and for a floating-point LSTM with 64 units, and decides nothing. What is
-read of a sequence (last state, mean or maximum) is chosen in the same way, for the LSTM too.
+Each network has as many units as fit into the budget: packed codes, biases, thresholds and the table of tanh, counted
+by `deploy.integer(...).report()` with an 8-bit state. It is trained with one seed and the settings of `eigenloop fit`,
+and converted to an integer network with ranges from the training split. The six that are best on the validation split
+are trained with three seeds, the best three of those with five, in both rounds also the best FastGRNN, and the network
+with the best mean is chosen. Accuracy on the test split is reported for those and for a floating-point LSTM with 64
+units; it does not affect the choice. Pooling (last state, mean or maximum over time) is chosen on the validation split
+too, also for the LSTM.
 
-The same command resumes where it was interrupted; with --finished it makes the table of what is done until then.
+After an interruption the same command resumes; with --finished it writes the table of the runs that are done.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ MODELS: dict[str, dict[str, Any]] = {
     "fastgrnn": {"name": "fastgrnn"},
     "fastgrnn-piecewise": {"name": "fastgrnn", "piecewise": True},
 }
-#: Shown with all seeds in any case: the best of these.
+#: The best of these models is always trained with all seeds, for comparison.
 YARDSTICKS = ("fastgrnn", "fastgrnn-piecewise")
 BITS = (4, 3, 2, 8)
 POOLS = ("max", "mean", "last")
 STATE_BITS = (8, 12)
-#: How many of the best on the validation split go on, and with how many seeds.
+#: For each round, how many of the best candidates on the validation split are kept, and the number of seeds.
 ROUNDS = ((6, 3), (3, 5))
 SEEDS = ROUNDS[-1][1]
 
@@ -58,8 +59,8 @@ class Candidate:
 
     Attributes:
         model: a key of MODELS.
-        bits: of the weights; None for floating point.
-        pool: what is read of a sequence.
+        bits: width of the weights; None for floating point.
+        pool: how states are pooled over time for the read-out.
         units: hidden size.
     """
 
@@ -70,12 +71,12 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """Of its folders, without the seed."""
+        """The name of its folders, without the seed."""
         return f"{self.model}-{'float' if self.bits is None else f'{self.bits}bit'}-{self.pool}-{self.units}"
 
 
 class Trials:
-    """Candidates on a file: trained in folders of their own, measured as integer networks."""
+    """Candidates on a data file: each is trained in its own folder, and measured as an integer network."""
 
     def __init__(self, data: Path, out: Path, finished: bool = False) -> None:
         self.data, self.out, self.finished = data.absolute(), out, finished
@@ -83,7 +84,7 @@ class Trials:
         self.parts = {part: next(iter(self.task.evaluation(part, 10**6))) for part in ("train", "valid", "test")}
 
     def config(self, candidate: Candidate, seed: int) -> Any:
-        """Return the settings of a run: those of `eigenloop fit`, and the widths."""
+        """Return the settings of a run: those of `eigenloop fit`, with the candidate's size, widths and pooling."""
         network = MODELS[candidate.model] | {"hidden_size": candidate.units}
         if candidate.bits is not None:
             network |= {"bits": candidate.bits, "readout_bits": max(4, candidate.bits)}
@@ -91,7 +92,7 @@ class Trials:
         return make_config({"task": task, "model": network, "training": {"seed": seed}})
 
     def largest(self, model: str, bits: int, pool: str, budget: int) -> Candidate | None:
-        """Return the candidate with as many units as fit, or None where not even 4 do."""
+        """Return the candidate with as many units as fit into `budget` bytes; None if not even 4 do."""
         low, high = 3, 256
         while high - low > 1:
             middle = (low + high) // 2
@@ -100,7 +101,7 @@ class Trials:
         return Candidate(model, bits, pool, low) if low > 3 else None
 
     def _bytes(self, candidate: Candidate) -> int:
-        """Count a network before it is trained, with biases as large as 1 in place of zeros."""
+        """Return the bytes of an untrained network, with random biases in [-1, 1] instead of zeros."""
         config = self.config(candidate, 0)
         net = build_network(dataclasses.replace(config, task=self.task)).eval()
         generator = torch.Generator().manual_seed(0)
@@ -111,14 +112,14 @@ class Trials:
         return int(el.deploy.integer(net, calibration=sample, state_bits=8).report().size.bytes)
 
     def measured(self, candidate: Candidate, seed: int) -> dict[str, Any] | None:
-        """Train and measure, or read what was measured before; None where only that is wanted and it is not there."""
+        """Return the measurements of a run, which is trained if needed; None with `finished` if there are none yet."""
         folder = self.folder(candidate, seed)
         place = folder / "tiny.json"
         if place.exists() or self.finished:
             return dict(json.loads(place.read_text())) if place.exists() else None
         summary = read_summary(folder)
         if summary is None or summary.status == "stopped":
-            with suppress(DivergedError):  # what it had learned until then is measured
+            with suppress(DivergedError):  # the last good network is measured
                 resume(folder) if RunFolder(folder).has_config() else train(self.config(candidate, seed), folder)
             summary = read_summary(folder)
         if summary is None or summary.status == "stopped":
@@ -161,7 +162,7 @@ Row = dict[str, Any]
 
 
 def tried(trials: Trials, model: str, bits: int, pool: str, budget: int) -> list[tuple[Candidate, Row]]:
-    """Return a candidate with each width of the state that fits, as measured from one seed."""
+    """Return the largest candidate and its measurements with seed 0, for each width of the state that fits."""
     candidate = trials.largest(model, bits, pool, budget)
     record = None if candidate is None else trials.measured(candidate, 0)
     if candidate is None or record is None:
@@ -170,15 +171,15 @@ def tried(trials: Trials, model: str, bits: int, pool: str, budget: int) -> list
 
 
 def searched(trials: Trials) -> dict[int, list[tuple[Candidate, Row]]]:
-    """Try all models and widths within each budget; the best on the validation split come first.
+    """Return all candidates within each budget, sorted by accuracy on the validation split.
 
-    What is best to read (see POOLS) each model decides with 4 bits within the first budget.
+    The pooling of each model is the one that is best with 4 bits within the first budget.
     """
     first, *others = BUDGETS
     found: dict[int, list[tuple[Candidate, Row]]] = {budget: [] for budget in BUDGETS}
     for model in MODELS:
         ways = [one for pool in POOLS for one in tried(trials, model, BITS[0], pool, first)]
-        # With --finished it may not be decided yet.
+        # With --finished the best pooling may not be known yet.
         pools = (max(ways, key=lambda one: one[1]["valid"])[0].pool,) if ways else POOLS
         found[first] += ways + [one for bits in BITS[1:] for p in pools for one in tried(trials, model, bits, p, first)]
         for budget in others:
@@ -187,12 +188,12 @@ def searched(trials: Trials) -> dict[int, list[tuple[Candidate, Row]]]:
 
 
 def mean(values: list[float]) -> dict[str, float | None]:
-    """Return mean and deviation of some seeds; one alone has no deviation."""
+    """Return mean and standard deviation over seeds; the deviation of one value is None."""
     return {"mean": statistics.mean(values), "deviation": statistics.stdev(values) if len(values) > 1 else None}
 
 
 def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None, seeds: int = SEEDS) -> Row | None:
-    """Return a candidate's row: accuracies over some seeds, and the most bytes that any of them takes."""
+    """Return a candidate's row: accuracies over seeds, and the largest number of bytes of any seed."""
     records = [record for seed in range(seeds) if (record := trials.measured(candidate, seed)) is not None]
     if not records:
         return None
@@ -207,11 +208,11 @@ def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None, see
 
 
 def finalists(trials: Trials, found: list[tuple[Candidate, Row]], budget: int) -> list[Row]:
-    """Return the rows of the best and of the yardstick, the best mean on the validation split first.
+    """Return the rows of the best candidates and of the best FastGRNN, sorted by mean validation accuracy.
 
-    A candidate whose biases have grown beyond the budget with another seed is left out.
+    A candidate whose biases exceed the budget with some seed is left out.
     """
-    best: dict[Candidate, int] = {}  # each with the better width of the state
+    best: dict[Candidate, int] = {}  # the better width of the state for each
     for candidate, one in found:
         best.setdefault(candidate, one["state_bits"])
     ranked = list(best)
@@ -224,14 +225,14 @@ def finalists(trials: Trials, found: list[tuple[Candidate, Row]], budget: int) -
 
 
 def reference(trials: Trials) -> Row | None:
-    """Return the row of a floating-point LSTM that reads what is best on the validation split."""
+    """Return the row of a floating-point LSTM with the pooling that is best on the validation split."""
     tried_ways = [(one, with_seeds(trials, one, None, 1)) for one in (Candidate("lstm", None, p, 64) for p in POOLS)]
     ways = [(one, row["valid"]["mean"]) for one, row in tried_ways if row is not None]
     return with_seeds(trials, max(ways, key=lambda way: way[1])[0], None) if ways else None
 
 
 def text_of(result: Row) -> str:
-    """Return the finalists and all that was tried as text."""
+    """Return the finalists and all candidates as text."""
     lines = ["accuracy in percent, mean ± deviation over seeds; the best mean on the validation split comes first"]
     every = [result["reference"], *(row for rows in result["finalists"].values() for row in rows)]
     if any(row is None or row["seeds"] < SEEDS for row in every):
@@ -269,11 +270,11 @@ def _widths(row: Row) -> str:
 
 
 def main() -> None:
-    """Search, choose, measure and write."""
+    """Search, and write the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path)
-    parser.add_argument("--out", type=Path, default=Path("runs/tiny"))
-    parser.add_argument("--finished", action="store_true", help="train nothing: the table of what is done")
+    parser.add_argument("data", type=Path, help="file of labelled sequences, as for `eigenloop fit`")
+    parser.add_argument("--out", type=Path, default=Path("runs/tiny"), help="folder of runs and results")
+    parser.add_argument("--finished", action="store_true", help="train nothing; write the table of finished runs")
     options = parser.parse_args()
     torch.set_num_threads(1)
     trials = Trials(options.data, options.out, options.finished)

@@ -1,11 +1,12 @@
-"""Runs committed results again, each at its own commit, and compares them to the last digit.
+"""Repeat committed runs, each at its own commit, and check that the results are equal to the last digit.
 
     python benchmarks/verify.py 3 --seed 1 --at-most 600
 
-Draws runs from `results/`, checks out the commit of each in a worktree of its own, builds the kernel there, and trains
-with the settings, the kernel variant and the number of threads of the record. The number, the curves and the steps must
-be equal. What was begun is resumed, what is done is only compared again. ``--row EXPERIMENT/ROW`` names one instead.
-Equality is to be expected on the same kind of processor with the same versions only; the output says what differs.
+Runs are drawn at random from `results/`, or with ``--row EXPERIMENT/ROW`` from one row. The commit of each is checked
+out in its own worktree, the kernel is built there, and the run is trained with the settings, the kernel variant and the
+number of threads of the record. The value, the curves and the number of steps must be equal. Interrupted runs resume;
+finished ones are only compared again. Equality can only be expected on the same kind of processor with the same
+versions; the output says what differs.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from eigenloop.experiments import Planned, Record, records, runs_of_row
 from eigenloop.runs import RunFolder, read_summary
 from eigenloop.training.machine import machine
 
-#: What is compared of a run.
+#: The fields of a record that are compared.
 COMPARED = ("status", "steps", "value", "parameters", "curve", "train_curve")
 
 
-#: On a machine without AVX-512 torch and its libraries take other paths too; these settings ask for them elsewhere.
+#: On a machine without AVX-512 torch and its libraries use other code too; these variables select it on other machines.
 TORCH_AS = {
     "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
 }
@@ -39,14 +40,14 @@ TORCH_AS = {
 
 @dataclass(frozen=True)
 class Candidate:
-    """A committed run, and the plan of today that it belongs to."""
+    """A committed run, and its current plan."""
 
     run: Planned
     record: Record
 
 
 def candidates(results: Path, at_most: float, row: str | None) -> list[Candidate]:
-    """List the trainings that went to their end; a row that measures another's network again has none of its own."""
+    """List the finished trainings; a row that measures the network of another row has no training of its own."""
     chosen = []
     for name in experiments.names():
         experiment = experiments.load(name)
@@ -63,7 +64,7 @@ def candidates(results: Path, at_most: float, row: str | None) -> list[Candidate
 
 
 def checked_out(commit: str, work: Path) -> Path:
-    """Return the source of a commit with its kernel built, making it where it is not there."""
+    """Return a worktree of a commit with its kernel built; it is created if it does not exist."""
     tree = work / commit
     if not tree.exists():
         subprocess.run(["git", "worktree", "prune"], check=True)
@@ -74,7 +75,7 @@ def checked_out(commit: str, work: Path) -> Path:
 
 
 def again(candidate: Candidate, work: Path) -> Record | None:
-    """Train a run again at its commit, or go on with it; return its record, None where it did not come to its end."""
+    """Train a run again at its commit, or resume it; return its record, None if it did not finish."""
     record = candidate.record
     assert record.commit is not None
     tree = checked_out(record.commit, work)
@@ -103,7 +104,7 @@ def again(candidate: Candidate, work: Path) -> Record | None:
 
 
 def differing(before: Record, now: Record) -> str:
-    """Say what is not the same, and from which step on; empty where everything is equal."""
+    """Return what differs and from which step on, as text; empty if everything is equal."""
     names = [name for name in COMPARED if getattr(before, name) != getattr(now, name)]
     pairs = zip(before.train_curve or before.curve, now.train_curve or now.curve, strict=False)
     first = next((one[0] for one, other in pairs if one != other), None)
@@ -112,7 +113,7 @@ def differing(before: Record, now: Record) -> str:
 
 
 def surroundings(record: Record) -> str:
-    """Say in what this machine is not the record's."""
+    """Return how this machine differs from the record's, as text."""
     here = {"processor": machine()["processor"], "torch": torch.__version__, "python": platform.python_version()}
     there = {"processor": record.machine.get("processor"), **record.versions}
     other = [f"{name} {there.get(name)}, here {value}" for name, value in here.items() if there.get(name) != value]
@@ -120,14 +121,14 @@ def surroundings(record: Record) -> str:
 
 
 def main() -> None:
-    """Draw, run again, compare; end with 1 if anything differs or cannot be run."""
+    """Draw runs, repeat and compare them; exit with status 1 if anything differs or cannot be run."""
     usage = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    usage.add_argument("count", type=int, nargs="?", default=3, help="how many runs are drawn")
-    usage.add_argument("--seed", type=int, default=0, help="of the draw")
-    usage.add_argument("--at-most", type=float, default=float("inf"), help="seconds that a drawn run took at most")
-    usage.add_argument("--row", help="EXPERIMENT/ROW to draw from")
-    usage.add_argument("--results", type=Path, default=Path("results"))
-    usage.add_argument("--work", type=Path, default=Path("runs/verify"))
+    usage.add_argument("count", type=int, nargs="?", default=3, help="number of runs to draw")
+    usage.add_argument("--seed", type=int, default=0, help="random seed of the draw")
+    usage.add_argument("--at-most", type=float, default=float("inf"), help="draw only runs of up to this many seconds")
+    usage.add_argument("--row", help="EXPERIMENT/ROW to draw from; default: all")
+    usage.add_argument("--results", type=Path, default=Path("results"), help="folder of committed results")
+    usage.add_argument("--work", type=Path, default=Path("runs/verify"), help="folder of worktrees and runs")
     given = usage.parse_args()
     every = candidates(given.results, given.at_most, given.row)
     drawn = random.Random(given.seed).sample(every, min(given.count, len(every)))

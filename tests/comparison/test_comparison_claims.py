@@ -273,8 +273,8 @@ def test_a_sentence_is_one_line_and_shows_the_narrowest_comparison(tmp_path: Pat
         tmp_path, made, ours=seeds(1.0, 1.1, 1.2), gru=seeds(2.0, 2.1, 2.2), lstm=seeds(9.0, 9.1, 9.2)
     )
     (best,) = scores(findings([found]))
-    assert (best.answer, best.whole, best.decided) == ("yes", False, False)
-    assert verdicts.verdict(best) == "yes so far (2 of 3)"
+    assert (best.answer, best.decided) == ("open", False)
+    assert verdicts.verdict(best) == "open (2 of 3 hold so far)"
     assert verdicts.ours(best) == "NC-GRU: 1.10 ± 0.10; GRU: 2.10 ± 0.10"
     assert verdicts.published(best) == "1e-5; 2e-5"
     assert verdicts.runs(best) == "paper's length, 3 seeds, 9 min"  # nine runs of 61 seconds

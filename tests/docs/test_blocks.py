@@ -53,8 +53,10 @@ def write_recordings(folder: Path) -> None:
     phase = np.arange(12) * (0.3 + activity[:, None]) + rng.uniform(0, 6, (40, 1))
     X = np.stack((np.sin(phase), np.cos(phase)), axis=-1) + 0.1 * rng.standard_normal((40, 12, 2))
     np.savez(folder / "watch.npz", X=X, y=activity, groups=np.arange(40) // 2, channels=["x", "y"])
-    lines = [f"{case},{time},{x},{y}" for case in range(3) for time, (x, y) in enumerate(X[case])]
-    (folder / "new.csv").write_text("\n".join(["case,time,x,y", *lines]))
+    lines = [(case, f"{case},{time},{x},{y}") for case in range(40) for time, (x, y) in enumerate(X[case])]
+    (folder / "new.csv").write_text("\n".join(["case,time,x,y", *(line for case, line in lines if case < 3)]))
+    labelled = [f"{line},{('slow', 'fast')[activity[case]]}" for case, line in lines]
+    (folder / "recordings.csv").write_text("\n".join(["case,time,x,y,activity", *labelled]))
 
 
 def test_blocks_run(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ class Problem:
             parameter.grad = None
 
     def ours(self) -> None:
-        """Run the step with our recurrence."""
+        """Run the training step with our recurrence."""
         if self.row.kind == "GRU":
             _, h_n = recurrence.gated(
                 self.x, self.W, self.b, None, self.h0, None, "modrelu", "before", "write", input_weight=self.U

@@ -35,18 +35,18 @@ class JSONLines:
     """Prints every record of metrics, and the summary, as JSON."""
 
     def begin(self, beginning: Beginning) -> None:
-        """Print what starts."""
+        """Print title, size and baseline of the training."""
         self._print({"kind": "begin", **beginning.__dict__})
 
     def step(self, step: int, loss: float) -> None:
         """Print nothing; `metrics` prints records at intervals."""
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Print the line."""
+        """Print the record."""
         self._print(record)
 
     def notice(self, text: str) -> None:
-        """Print the sentence."""
+        """Print the text."""
         self._print({"kind": "notice", "text": text})
 
     def end(self, summary: Mapping[str, Any]) -> None:
@@ -69,13 +69,13 @@ class Lines:
         self._printed = -1.0
 
     def begin(self, beginning: Beginning) -> None:
-        """Print what starts."""
+        """Print title, size and baseline of the training."""
         self._state.begin(beginning)
         for line in _opening(beginning):
             print(line, flush=True)
 
     def step(self, step: int, loss: float) -> None:
-        """Take note."""
+        """Record step and loss for the next line."""
         self._state.step(step, loss)
 
     def metrics(self, record: Mapping[str, Any]) -> None:
@@ -87,7 +87,7 @@ class Lines:
             print(f"step {record['step']}/{self._state.steps}  {self._state.text()}", flush=True)
 
     def notice(self, text: str) -> None:
-        """Print the sentence."""
+        """Print the text."""
         print(text, flush=True)
 
     def end(self, summary: Mapping[str, Any]) -> None:
@@ -109,7 +109,7 @@ class Bar:
         self._task = TaskID(0)
 
     def begin(self, beginning: Beginning) -> None:
-        """Print what starts, and open the bar."""
+        """Print title, size and baseline of the training, and start the bar."""
         self._state.begin(beginning)
         for line in _opening(beginning):
             self._console.print(line, markup=False)
@@ -125,11 +125,11 @@ class Bar:
             self._progress.update(self._task, completed=step, description=self._state.text())
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Take note."""
+        """Record the metrics for the text beside the bar."""
         self._state.metrics(record)
 
     def notice(self, text: str) -> None:
-        """Print the sentence above the bar."""
+        """Print the text above the bar."""
         self._console.print(text, markup=False)
 
     def end(self, summary: Mapping[str, Any]) -> None:

@@ -17,8 +17,15 @@ ABOUT = (
     "paper has every row, what it was run with, and one command for each table."
 )
 NUMBERS = (
-    "Ours with ± is the mean and the standard deviation over several seeds, without it one seed. The ratio is ours "
-    "over published; ° marks a run that is shorter than the paper's, which has no ratio."
+    "Lower is better, but for accuracies (%). Ours with ± is the mean and the standard deviation over several seeds, "
+    "without it one seed. The ratio is ours over published; ° marks a run that is shorter than the paper's, which has "
+    "no ratio."
+)
+NAMES = (
+    "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
+    "with P orthogonal and Theta = Λ + T: Λ has the eigenvalues gamma exp(±i theta), and T is the triangle above them. "
+    "Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset and update gate; those in brackets are "
+    "orthogonal. Weights of QORNN have k bits."
 )
 TIMES = (
     "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "
@@ -49,7 +56,7 @@ class Chapter:
 
 
 #: The headings of `Chapter.counts`.
-COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run", "computed, hold")
+COUNTED = ("numbers", "at the paper's length", "claims: yes", "in part", "no", "open", "not run", "computed: yes")
 
 
 def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
@@ -59,6 +66,16 @@ def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
         for paper in with_others(sheet.experiment.paper for sheet in sheets)
         if (own := tuple(sheet for sheet in sheets if sheet.experiment.paper == paper.name))
     ]
+
+
+def in_short(judged: Sequence[Score]) -> str:
+    """Return in one sentence how many of the claims hold."""
+    counts = verdicts.tally(judged)
+    holding, computed = counts["yes"] + counts["computed"], counts["computed"]
+    return (
+        f"Of {sum(counts.values())} claims {holding} hold ({computed} of them need no training), {counts['in part']} "
+        f"hold in part, {counts['no']} do not hold, {counts['open']} are open, and {counts['not run']} were not run."
+    )
 
 
 def where(experiment: Experiment) -> str:

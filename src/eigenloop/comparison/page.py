@@ -38,6 +38,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             missing=overview.missing(sheets),
             computed=overview.computed(sheets),
             counted=wording.counted(sheets),
+            short=overview.in_short(judged),
             figures=drawn,
             rules=charts.rules(every),
             wording=wording,

@@ -36,20 +36,15 @@ class Score:
 
     @property
     def answer(self) -> Answer:
-        """Whether the sentence holds, judged by the comparisons that are decided."""
-        if not self.failing:
-            return "yes" if self.holding else "open"
-        return "in part" if self.holding else "no"
-
-    @property
-    def whole(self) -> bool:
-        """Whether every comparison is decided."""
-        return all(finding.verdict != "undecided" for finding in self.findings)
+        """Whether the sentence holds: in every comparison, in some, or in none of those that are decided."""
+        if self.failing:
+            return "in part" if self.holding else "no"
+        return "yes" if self.holding == len(self.findings) else "open"
 
     @property
     def decided(self) -> bool:
         """Whether the answer is yes or no without limits."""
-        return (self.answer == "no" or (self.answer == "yes" and self.whole)) and not self.limits
+        return self.answer in ("yes", "no") and not self.limits
 
     @property
     def listed(self) -> bool:

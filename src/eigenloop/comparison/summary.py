@@ -24,6 +24,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     parts = [
         "# Published results, and ours",
         f"**{wording.counted(sheets)}**",
+        overview.in_short(judged),
         f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser.",
         table(("paper", *overview.COUNTED), counted, overview.COUNTED),
         *_claims(judged),
@@ -75,7 +76,7 @@ def _claims(judged: Sequence[Score]) -> list[str]:
         )
         for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
     ]
-    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged)))
+    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged), prose(overview.NAMES)))
     columns = ("where", "claim, in the paper's words", "verdict", "ours", "published", "runs")
     return ["## Claims", about, *([table(columns, rows)] if rows else [])]
 
@@ -88,7 +89,12 @@ def _bold(score: Score) -> str:
 def _numbers(sheets: Sequence[Sheet]) -> list[str]:
     every = pairs(sheets)
     rows = [
-        (link, escaped(pair.label), *_cells(pair.first), *_cells(pair.second))
+        (
+            f"{link}: {prose(pair.sheet.experiment.title)}" if link else "",
+            escaped(pair.label),
+            *_cells(pair.first),
+            *_cells(pair.second),
+        )
         for pair, link in zip(every, _links(pair.sheet.experiment for pair in every), strict=True)
     ]
     columns = ("where", "row", "published", "ours", "ratio", "longer T: published", "ours ", "ratio ")

@@ -134,7 +134,7 @@ def compare(experiments: Iterable[Experiment], results: Path) -> tuple[Sheet, ..
     """Return a sheet for each experiment with published and our results, in the order of the papers and tables.
 
     Raises:
-        RunError: there is no such folder, or a file in it is damaged.
+        RunError: the folder does not exist, or a file in it is damaged.
     """
     if not results.is_dir():
         raise RunError(f"there is no folder {results}: name the one that eigenloop reproduce wrote with --results")

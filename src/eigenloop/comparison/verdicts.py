@@ -15,10 +15,10 @@ RULES = (
     'A plain "yes" or "no" means that the runs have the paper\'s task, length and settings, and at least three seeds; '
     'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it: the difference '
     f"is within the spread over seeds (with one seed: below a factor of {FACTOR:g}), the task is smaller than the "
-    'paper\'s, or a run is unfinished. "So far" means that some of the comparisons that the claim stands for are still '
-    'open; the table above counts it as open. "Computed" are results that need no training, such as theorems. Of '
-    "several comparisons the one that fails most clearly is shown, or else the one that holds most narrowly. Where the "
-    'paper has words and no number, "our criterion" is the number that we judge them by.'
+    "paper's, or a run is unfinished. A claim may stand for several comparisons: in brackets is how many of them hold, "
+    "the others fail or are open. The one that fails most clearly is shown, or else the one that holds most narrowly. "
+    '"Computed" are results that need no training, such as theorems. Where the paper has words and no number, "our '
+    'criterion" is the number that we judge them by.'
 )
 
 
@@ -30,17 +30,12 @@ def subject(score: Score) -> str:
 
 def verdict(score: Score) -> str:
     """Return whether a claim holds, in how many comparisons, and its limits: "in part (6 of 8), one seed"."""
-    if score.answer == "open":
+    if score.answer == "open" and not score.holding:
         telling = score.telling
         return f"open: {', '.join(telling.limits) or telling.because}"
-    count = len(score.findings)
-    if score.answer == "in part":
-        answer = f"in part ({score.holding} of {count})"
-    elif score.answer == "yes" and not score.whole:
-        answer = f"yes so far ({score.holding} of {count})"
-    else:
-        answer = score.answer
-    return ", ".join([answer, *score.limits])
+    share = f"{score.holding} of {len(score.findings)}"
+    answers = {"in part": f"in part ({share})", "open": f"open ({share} hold so far)"}
+    return ", ".join([answers.get(score.answer, score.answer), *score.limits])
 
 
 def ours(score: Score) -> str:
@@ -77,12 +72,23 @@ def runs(score: Score) -> str:
     """Return the length of the runs, the number of seeds, and the time that they took."""
     outcomes = [side.outcome for side in score.telling.sides]
     if not outcomes or outcomes[0].status == "computed":
-        return "computed"
+        trained = outcomes and outcomes[0].progress is not None
+        return f"{wording.length(outcomes[0])}, one seed" if trained else "computed"
     lengths = list(dict.fromkeys(wording.length(outcome) for outcome in outcomes))
     plain = not any(outcome.shorter or outcome.other_task or outcome.status != "complete" for outcome in outcomes)
-    seeds = min(len(outcome.runs) for outcome in outcomes)
-    parts = ["paper's length" if plain else "; ".join(lengths), "one seed" if seeds == 1 else f"{seeds} seeds"]
+    parts = ["paper's length" if plain else "; ".join(lengths), _seeds([len(outcome.runs) for outcome in outcomes])]
     return ", ".join([*parts, costs.written(score.seconds / 3600)])
+
+
+def _seeds(counts: Sequence[int]) -> str:
+    """Return the fewest seeds of the rows that are compared, in words.
+
+    >>> _seeds([1, 1]), _seeds([3, 1]), _seeds([3, 2])
+    ('one seed', 'one seed of one row', '2 seeds')
+    """
+    if min(counts) > 1:
+        return f"{min(counts)} seeds"
+    return "one seed" if max(counts) == 1 else "one seed of one row"
 
 
 def failures(score: Score) -> str:
@@ -98,14 +104,13 @@ def failures(score: Score) -> str:
 
 
 def tally(own: Sequence[Score]) -> dict[str, int]:
-    """Count the claims by answer; "yes" with undecided comparisons counts as open, a claim without runs as "not run".
+    """Count the claims by answer; one without runs is "not run".
 
     Claims about computed numbers that hold are counted separately, so that "yes" is about trained networks.
     """
     counts = dict.fromkeys(("yes", "in part", "no", "open", "not run", "computed"), 0)
     for score in own:
-        answer = "open" if score.answer == "yes" and not score.whole else score.answer
-        counts["computed" if score.expected else answer if score.touched else "not run"] += 1
+        counts["computed" if score.expected else score.answer if score.touched else "not run"] += 1
     return counts
 
 

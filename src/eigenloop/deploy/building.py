@@ -44,8 +44,8 @@ def integer(
 ) -> IntegerNetwork:
     """Return the integer network of a quantized network; docs/integers.md specifies its arithmetic.
 
-    The weights are the codes that the network computes with now (`quantization.network_codes`): trained with ``bits=``,
-    or made so afterwards by `quantization.quantize_`.
+    Its weights are the codes of the network's quantized weights (`quantization.network_codes`), which were trained with
+    ``bits=`` or quantized afterwards by `quantization.quantize_`.
 
     Args:
         network: a unidirectional `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN`, or an `el.Model` of one; it is not

@@ -25,7 +25,7 @@ class SimpleCell(IntegerCell):
     """h' = f(W h + U x + b)."""
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         return (self._activate("", self.gates[""].total(state[0], x, None, watch), watch),)
 
     @property
@@ -47,7 +47,7 @@ class GatedCell(IntegerCell):
         return super()._others + 2 * 2 + 1 + 2  # two sigmoids, the reset product, the blend
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         h, bits = state[0], self.formats.bits
         r = self._sigmoid("reset", h, x, watch)
         u = self._sigmoid("update", h, x, watch)
@@ -114,7 +114,7 @@ class LSTMCell(IntegerCell):
         return self.formats.state, self._cell_format
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         h, c = state
         i, f, o = (self._sigmoid(name, h, x, watch) for name in ("input", "forget", "output"))
         g = self._activate("cell", self.gates["cell"].total(h, x, None, watch), watch)

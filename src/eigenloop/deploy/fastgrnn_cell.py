@@ -56,7 +56,7 @@ class FastGRNNCell(IntegerCell):
         )  # the sigmoid, z h and (1 - z) c, the three terms
 
     def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
-        """Make one step of a batch."""
+        """Compute one time step of a batch; see `IntegerCell.step`."""
         h, bits, gate = state[0], self.formats.bits, self.gates[""]
         total = gate.total(h, x, None, watch)
         v = op.shifted(total, gate.shift)

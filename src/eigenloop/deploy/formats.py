@@ -82,6 +82,9 @@ def format_for(name: str, bits: int, largest: float, power_of_two: bool = False,
         power_of_two: round the step up to a power of two.
         positive: whether no code is negative, as after ReLU.
 
+    Raises:
+        ValueError: `largest` is not finite.
+
     >>> format_for("state", 8, 127.0).step, format_for("state", 8, 130.0, power_of_two=True).step
     (1.0, 2.0)
     """

@@ -51,7 +51,7 @@ class Values:
 
 
 def values_for(form: Format, mean: Real, scale: Real, counts: bool) -> Values:
-    """Fold mean, scale and step of each channel into one multiplication, one addition and one shift.
+    """Return inputs with mean, scale and step of each channel folded into a multiplication, an addition and a shift.
 
     M = 2^r / (scale step) < 2^31 and A = 2^(r - 1) - mean M, both rounded to the nearest integer.
 

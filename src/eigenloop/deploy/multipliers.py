@@ -37,14 +37,17 @@ class Multipliers:
 
 
 def multipliers(factors: Sequence[Sequence[Fraction]], bounds: Sequence[int], what: str) -> Multipliers:
-    """Choose the largest shift with M = floor(f 2^shift + 1/2) < 2^31 and sum_i |a_i| M_i + 2^(shift - 1) < 2^63.
+    """Return M = floor(f 2^shift + 1/2) for the largest shift with M < 2^31 and sum_i |a_i| M_i + 2^(shift - 1) < 2^63.
 
     A factor that is a power of two is represented exactly: 1 is 2^shift / 2^shift.
 
     Args:
         factors: for each term one positive factor, or one for each row.
         bounds: the largest |a| of each term.
-        what: the name of the result, for the error.
+        what: the name of the result, for error messages.
+
+    Raises:
+        ValueError: no shift is possible, or it leaves too few bits for the multipliers.
 
     >>> two = multipliers([[Fraction(1)], [Fraction(1, 3)]], [2**15, 2**20], "z")
     >>> two.values, two.shift

@@ -59,7 +59,7 @@ class Preactivation:
 
     @property
     def threshold_total(self) -> Whole:
-        """The threshold on the scale of a."""
+        """modReLU's threshold on the scale of a."""
         assert self.threshold is not None
         return self.threshold * self.multipliers.values[0 if self.gate_bits is None else -1]
 

@@ -1,4 +1,4 @@
-"""Every published table and figure as a file, and what it takes to run it."""
+"""Every published table and figure as a file, with the code that plans and runs it and keeps its results."""
 
 from __future__ import annotations
 

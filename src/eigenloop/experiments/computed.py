@@ -1,4 +1,4 @@
-"""Experiments whose numbers are computed: the rows of an analysis."""
+"""Experiments whose numbers come from an analysis, not from training."""
 
 from __future__ import annotations
 
@@ -22,11 +22,18 @@ from eigenloop.training import ConfigError, machine
 def compute(
     experiment: Experiment, results: Path, only: Collection[str] = (), *, rerun_stale: bool = False
 ) -> list[tuple[str, Record, bool]]:
-    """Do the analysis of an experiment once and write every row's number down, unless all are there already.
+    """Run the analysis of an experiment and record the number of every row, unless all are recorded already.
 
-    Numbers of an older arithmetic (`eigenloop.numerics`) count as there unless `rerun_stale`.
+    Numbers from an older version of the arithmetic (`eigenloop.numerics`) count as recorded unless `rerun_stale`.
 
-    Returns rows and records, and whether a record was there.
+    Args:
+        experiment: an experiment with an analysis.
+        results: the folder of the records.
+        only: names of rows; all if empty.
+        rerun_stale: compute numbers from an older version of the arithmetic again.
+
+    Returns:
+        For each row its name, its record, and whether the record existed before.
     """
     assert experiment.analysis is not None
     rows = chosen(experiment, only)
@@ -70,7 +77,7 @@ def compute(
 
 @functools.cache
 def _numbers(name: str, options: str) -> tuple[Any, float]:
-    """Do an analysis, once for all experiments that quote it, and say how many seconds it took."""
+    """Run an analysis, once for all experiments that use it; return its numbers and the seconds it took."""
     began = time.monotonic()
     if name not in registry.ANALYSES:
         raise registry.ANALYSES.unknown(name)
@@ -84,7 +91,10 @@ def _known(results: Path, experiment: Experiment, name: str, hashed: str) -> Rec
 
 
 def value_at(numbers: Any, path: Sequence[str | int], where: str) -> float:
-    """Follow keys and positions to a number.
+    """Return the number at a path of keys and indices in nested numbers; `where` begins the error message.
+
+    Raises:
+        ConfigError: there is nothing at that path, or not a finite number.
 
     >>> value_at({"rows": [{"total": 3.03}]}, ("rows", 0, "total"), "here")
     3.03

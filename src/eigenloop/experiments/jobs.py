@@ -1,4 +1,4 @@
-"""Trainings in processes of their own: each with one thread, a log beside its folder, and a way to stop that saves."""
+"""Trainings in separate processes: each has one thread and a log beside its folder, and saves before it is stopped."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from pathlib import Path
 
 from eigenloop.runs import atomic
 
-#: How long a training that is asked to stop may take to save itself.
+#: Seconds that a training may take to save a checkpoint after it is asked to stop; then it is killed.
 _PATIENCE = 60.0
 
 
 @dataclass(frozen=True)
 class Job:
-    """A training that runs now."""
+    """A training in its own process."""
 
     folder: Path
     process: subprocess.Popen[bytes]
 
     @property
     def ended(self) -> bool:
-        """Whether it is over."""
+        """Whether the process has ended."""
         return self.process.poll() is not None
 
     @property
     def log(self) -> Path:
-        """What it prints."""
+        """The path of its log, which holds everything that it prints."""
         return self.folder.parent / f"{self.folder.name}.log"
 
     def last_words(self) -> str:
-        """Return the last line that it printed: its error."""
+        """Return the last line of the log, which is the error message of a failed training."""
         with contextlib.suppress(OSError):
             lines = self.log.read_text(encoding="utf-8", errors="replace").strip().splitlines()
             if lines:
@@ -45,7 +45,14 @@ class Job:
 
 
 def start(folder: Path, settings: str, *, resumed: bool, arguments: Sequence[str] = ()) -> Job:
-    """Begin the training of some settings (the content of ``config.yaml``) in a folder, or resume the one there."""
+    """Start a training in its own process, or resume the one in `folder`.
+
+    Args:
+        folder: the run folder.
+        settings: the content of ``config.yaml``, for a new training.
+        resumed: resume the run in `folder`.
+        arguments: further arguments of ``eigenloop train``.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
     file = folder.parent / f"{folder.name}.yaml"
     atomic.write_text(file, settings)
@@ -57,17 +64,17 @@ def start(folder: Path, settings: str, *, resumed: bool, arguments: Sequence[str
             stderr=log,
             stdin=subprocess.DEVNULL,
             env=_one_thread(os.environ),
-            start_new_session=True,  # an interruption reaches the trainings through us, once
+            start_new_session=True,  # so that Ctrl-C reaches only this process, which passes it on once
         )
     return Job(folder, process)
 
 
 def stop(jobs: Iterable[Job]) -> None:
-    """Ask every training to save itself and end, and wait for it."""
+    """Ask every training to save a checkpoint and end, and wait until all have ended."""
     running = list(jobs)
     for job in running:
         with contextlib.suppress(ProcessLookupError):
-            job.process.send_signal(signal.SIGTERM)  # what runs in the background may have to ignore SIGINT
+            job.process.send_signal(signal.SIGTERM)  # background jobs may ignore SIGINT
     deadline = time.monotonic() + _PATIENCE
     for job in running:
         try:
@@ -78,5 +85,5 @@ def stop(jobs: Iterable[Job]) -> None:
 
 
 def _one_thread(environment: Mapping[str, str]) -> dict[str, str]:
-    """Two trainings with many threads on two cores slow each other down a hundredfold."""
+    """Return the environment with one thread per process: multithreaded trainings on the same cores are far slower."""
     return {**environment, "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}

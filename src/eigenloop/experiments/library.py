@@ -21,7 +21,10 @@ def names() -> list[str]:
 
 @functools.cache
 def load(name: str) -> Experiment:
-    """Return an experiment by its name.
+    """Read an experiment by its name.
+
+    Raises:
+        ConfigError: the name is unknown, or its file is not a valid experiment.
 
     >>> load("nnrnn-table6").rows["a100-b0-d0"].published
     5.19
@@ -36,7 +39,11 @@ def load(name: str) -> Experiment:
 
 
 def parsed(content: Any, name: str) -> Experiment:
-    """Check the content of a file."""
+    """Validate the content of an experiment file and return it as an `Experiment`.
+
+    Raises:
+        ConfigError: the content does not fit the schema.
+    """
     if not isinstance(content, dict):
         raise ConfigError(f"experiment {name} is not a mapping")
     if "name" in content:

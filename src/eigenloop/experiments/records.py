@@ -1,4 +1,4 @@
-"""What is kept of a run: ``results/EXPERIMENT/ROW.json``."""
+"""The recorded results of runs: ``results/EXPERIMENT/ROW.json``."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from eigenloop.text.numbers import significant
 from eigenloop.training import RunError
 from eigenloop.training.runs import numerics_of_run
 
-#: Points that a curve keeps at most.
+#: Maximum number of points of a recorded curve.
 POINTS = 200
 
 
 class Record(BaseModel):
-    """One run of a row.
+    """The result of one run of a row.
 
     Attributes:
-        value: our number, of the split that `measure` names; None where that was not measured.
-        curve: step and value of the metric along the way, on the validation split or, where a task has none, on the
-            test split; empty where another row's network was measured again.
-        train_curve: step and training loss along the way.
+        value: the measured value of the metric, selected by `measure`; None if it was not measured.
+        curve: (step, metric) during training, on the validation split or, if the task has none, on the test split;
+            empty if another row's network was measured again.
+        train_curve: (step, training loss) during training.
         config: all settings.
-        complete: whether the run went to its planned end; if not, `steps` says how far it came.
+        complete: whether the run reached its planned end; if not, `steps` is the last step.
         numerics: versions of the arithmetic, see `eigenloop.numerics`.
     """
 
@@ -63,12 +63,16 @@ class Record(BaseModel):
 
 
 def path_of(results: Path, experiment: str, row: str) -> Path:
-    """Return the file of a row."""
+    """Return the path of the records of a row."""
     return results / experiment / f"{row}.json"
 
 
 def read(results: Path, experiment: str, row: str) -> list[Record]:
-    """Read the runs of a row; none where there is no file."""
+    """Return the records of a row; an empty list if there is no file.
+
+    Raises:
+        RunError: the file cannot be read or is damaged.
+    """
     path = path_of(results, experiment, row)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -82,7 +86,7 @@ def read(results: Path, experiment: str, row: str) -> list[Record]:
 
 
 def keep(results: Path, experiment: Experiment, row: str, record: Record) -> None:
-    """Write a run down, in place of one with the same budget and seed."""
+    """Write the record of a run; it replaces the one with the same budget and seed."""
     others = [r for r in read(results, experiment.name, row) if (r.budget, r.seed) != (record.budget, record.seed)]
     runs = sorted([*others, record], key=lambda r: (BUDGETS.index(r.budget), r.seed))
     path = path_of(results, experiment.name, row)
@@ -95,12 +99,12 @@ def keep(results: Path, experiment: Experiment, row: str, record: Record) -> Non
 
 
 def unwritable(folder: Path, error: OSError) -> RunError:
-    """Return what to say of a folder that refuses."""
+    """Return the error for a folder that cannot be written."""
     return RunError(f"the folder {folder} cannot be written: {error.strerror or error}")
 
 
 def _written(content: dict[str, Any]) -> str:
-    """Return JSON with a line for every curve: a list with a line a number cannot be read."""
+    """Return indented JSON with each curve on one line, because one line per number is hard to read."""
     text = json.dumps(content, indent=1)
     curves = [curve for run in content["runs"] for curve in (run["curve"], run["train_curve"]) if curve]
     for curve in curves:
@@ -110,7 +114,7 @@ def _written(content: dict[str, Any]) -> str:
 
 
 def collected(run: Planned, folder: Path) -> Record | None:
-    """Read the record of a run from its folder, finished or not; None while nothing was measured."""
+    """Return the record of a run from its folder, finished or not; None if nothing has been measured yet."""
     metrics, summary = read_metrics(folder), read_summary(folder)
     if not metrics and summary is None:
         return None
@@ -160,7 +164,7 @@ def measured(
     train: Sequence[tuple[int, float | None]],
     higher_is_better: bool,
 ) -> float | None:
-    """Return the number that is compared; None where it was not measured, be it that the test is still to come.
+    """Return the value that is compared with the published one; None if it has not been measured (yet).
 
     >>> measured("lowest-train", "loss", None, [], [(10, 0.3), (20, 0.1), (30, 0.2)], False)
     0.1
@@ -181,7 +185,7 @@ def measured(
 
 
 def thinned(curve: Sequence[tuple[int, float | None]]) -> list[tuple[int, float | None]]:
-    """Return at most `POINTS` points, evenly chosen, the last among them, with five digits.
+    """Return at most `POINTS` evenly spaced points of a curve, the last included, with five significant digits.
 
     >>> len(thinned([(i, 1 / 3) for i in range(1000)])), thinned([(1, 1 / 3)])
     (200, [(1, 0.33333)])
@@ -191,5 +195,5 @@ def thinned(curve: Sequence[tuple[int, float | None]]) -> list[tuple[int, float 
 
 
 def _without_places(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Leave out the folder of the data, which is somebody's own."""
+    """Return settings without ``data_dir``, a path on one machine."""
     return {section: {k: v for k, v in values.items() if k != "data_dir"} for section, values in settings.items()}

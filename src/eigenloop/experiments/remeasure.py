@@ -1,4 +1,4 @@
-"""A trained network measured again: with other settings of the model, or in its matrix instead of its task."""
+"""Measuring a trained network again: with other model settings, or by its matrix instead of its task."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ from eigenloop.training.spectra import smallest_ratio
 
 
 def measured_again(run: Planned, folder: Path) -> dict[str, float]:
-    """Return what is measured of the best network of a folder, built with the settings of `run`.
+    """Rebuild the best network of a run folder with the settings of `run` and return its metrics.
 
-    These are the metrics on the test split or, where the row's metric is one of `LEARNED`, numbers of the matrix.
+    These are the metrics on the test split or, if the row's metric is one of `LEARNED`, those of the matrix. Only one
+    thread is used, because other trainings may be running.
 
-    One thread does it, since trainings may be under way beside it.
+    Raises:
+        RunError: the weights do not fit the network of `run`.
     """
     trained, stored, step = load_run(folder)
-    config = dataclasses.replace(run.config(), task=stored.task)  # the same task, with the data where they are
+    config = dataclasses.replace(run.config(), task=stored.task)  # the same task, with the stored path of the data
     net = build_network(config)
     try:
         net.load_state_dict(trained.state_dict())
@@ -44,8 +46,8 @@ def measured_again(run: Planned, folder: Path) -> dict[str, float]:
 
 @torch.no_grad()
 def learned(net: Model) -> dict[str, float]:
-    """Return the numbers of `LEARNED` that the recurrent matrix of a network has."""
-    from eigenloop.analysis.schur import non_normality, trained_form  # draws too, which most runs need not load
+    """Return those metrics of `LEARNED` that are defined for the recurrent matrix of a network."""
+    from eigenloop.analysis.schur import non_normality, trained_form  # imports matplotlib, which most runs do not need
 
     numbers: dict[str, float] = {}
     matrix = dict(net.rnn.named_modules()).get("recurrent_l0")

@@ -1,4 +1,4 @@
-"""Running an experiment: several trainings at once, each resumable, skipping what is done."""
+"""Running an experiment: several trainings in parallel, each resumable; finished runs are skipped."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from eigenloop.training.signals import Interruption
 
 
 class Watcher(Protocol):
-    """Something that shows how an experiment goes."""
+    """The interface through which an experiment reports its progress."""
 
     def skipped(self, run: Planned, record: Record) -> None:
-        """A run is done already."""
+        """A run was done already."""
 
     def stale(self, run: Planned, record: Record, revisions: Sequence[str], again: bool) -> None:
-        """A run is done, but with an older version of the arithmetic; running it again if that was asked for."""
+        """A run was done with an older version of the arithmetic; `again` says whether it is run again."""
 
     def set_aside(self, run: Planned, folder: Path) -> None:
-        """What stood in a run's folder was made with other settings or older arithmetic, and is now in `folder`."""
+        """The run's folder held a run with other settings or older arithmetic, which was renamed to `folder`."""
 
     def started(self, run: Planned, resumed: bool) -> None:
         """A training started or resumed."""
 
     def waiting(self, running: Mapping[str, Path]) -> None:
-        """Some time has passed; the folders of what runs now, by label."""
+        """Called regularly while trainings run, with the folders of the running ones by label."""
 
     def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
-        """A training ended, with what came of it, or with what was wrong."""
+        """A training ended, with its record, or with its error message in `problem`."""
 
 
 @dataclass
@@ -59,20 +59,27 @@ def reproduce(
     data_dir: Path | None = None,
     rerun_stale: bool = False,
 ) -> bool:
-    """Train what is not done yet; return whether everything is done now.
+    """Train the runs that are not done yet; return whether all are done now.
 
-    `jobs` trainings run at a time, each in a process of its own with one thread. With 0 they run in this process, one
-    after another, which spares tiny ones the seconds that starting Python and torch takes.
+    A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``. If it exists with the same settings and arithmetic, training
+    resumes in it; with others, it is renamed. Rows that share a training share its folder: the first one trains, the
+    others reuse its result. When a run ends, its record is written to `results`. On Ctrl-C or SIGTERM every training
+    saves a checkpoint first.
 
-    A run's folder is ``WORK/EXPERIMENT/ROW-BUDGET-SEED``; if it is there with the same settings and arithmetic,
-    training resumes in it, and if with others, it is renamed. A result of an older arithmetic (`eigenloop.numerics`)
-    counts as done unless `rerun_stale`. Rows that share a training share its folder, one after another: the first
-    trains, the others find it done. When a run ends its record goes to `results`. An interruption, be it Ctrl-C or
-    SIGTERM, lets every training save itself first. Tasks that make their own data do not look at `data_dir`.
+    Args:
+        runs: the planned runs.
+        results: the folder of the records.
+        work: the folder of the run folders.
+        watcher: receives the progress.
+        jobs: number of trainings that run in parallel, each in its own process with one thread. With 0 they run in
+            this process, one after another, which saves short trainings the time to start Python and torch.
+        data_dir: the folder of the data; ignored by tasks that generate their data.
+        rerun_stale: run again what was trained with an older version of the arithmetic (`eigenloop.numerics`);
+            otherwise it counts as done.
     """
     waiting = [run for run in runs if not _done(run, results, watcher, rerun_stale)]
     try:
-        results.mkdir(parents=True, exist_ok=True)  # rather refused now than after hours of training
+        results.mkdir(parents=True, exist_ok=True)  # an error now, not after hours of training
     except OSError as error:
         raise records.unwritable(results, error) from error
     if jobs == 0:
@@ -105,13 +112,13 @@ def reproduce(
 
 
 def _ready(waiting: Sequence[Planned], running: Sequence[_Running]) -> Planned | None:
-    """Return the first run whose folder nobody is training in."""
+    """Return the first waiting run whose training is not running for another row; None if there is none."""
     taken = {each.run.training.label for each in running}
     return next((run for run in waiting if run.training.label not in taken), None)
 
 
 def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Planned, Record]]:
-    """Write down how far the runs in `work` have come, without training; return what was found."""
+    """Record the current results of the runs in `work` without training; return the recorded runs."""
     collected = []
     for run in runs:
         folder = folder_of(run, work)
@@ -125,12 +132,12 @@ def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Pl
 
 
 def folder_of(run: Planned, work: Path) -> Path:
-    """Return the folder of a run: that of its training."""
+    """Return the folder of a run's training."""
     return work / run.training.label
 
 
 def _done(run: Planned, results: Path, watcher: Watcher, rerun_stale: bool) -> bool:
-    """Whether the results hold this run already, made with the settings that it has now."""
+    """Whether `results` holds a complete record of this run with its current settings."""
     wanted = (run.budget, run.seed, config_hash(run.config()), run.metric, run.measure)
     for record in records.read(results, run.experiment.name, run.row_name):
         recorded = (record.budget, record.seed, record.config_hash, record.metric, record.measure)
@@ -155,7 +162,7 @@ def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: P
             config = run.training.config()
             summary = train(config if data_dir is None else with_data_dir(config, data_dir), folder)
         if summary["status"] == "stopped":
-            raise KeyboardInterrupt  # it saved itself; those after it are not begun
+            raise KeyboardInterrupt  # it has saved a checkpoint; the remaining runs are not started
     except (ConfigError, DataError, RunError) as error:
         watcher.finished(run, None, str(error))
         return False
@@ -165,12 +172,12 @@ def _here(run: Planned, results: Path, work: Path, watcher: Watcher, data_dir: P
 
 
 def _for_task(run: Planned, data_dir: Path | None) -> Path | None:
-    """Return the folder of data if the run's task reads any."""
+    """Return `data_dir` if the run's task reads files, otherwise None."""
     return data_dir if reads_files(run.config().task) else None
 
 
 def _place(run: Planned, work: Path, watcher: Watcher) -> tuple[Path, bool]:
-    """Return a run's folder, and whether it was begun; one that cannot become this run's result is renamed."""
+    """Return a run's folder, and whether it holds a run to resume; one that cannot be resumed is renamed."""
     folder = folder_of(run, work)
     begun = RunFolder(folder).has_config()
     if begun and not _usable(run, folder):
@@ -180,7 +187,7 @@ def _place(run: Planned, work: Path, watcher: Watcher) -> tuple[Path, bool]:
 
 
 def _usable(run: Planned, folder: Path) -> bool:
-    """Whether a folder's run has these settings and this arithmetic, and can resume."""
+    """Whether the run in a folder has these settings and this arithmetic, and can be resumed."""
     return (
         _same_settings(run, folder) and not revised_since(numerics_of_run(folder), run.numerics()) and can_go_on(folder)
     )
@@ -201,12 +208,12 @@ def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) ->
 def _same_settings(run: Planned, folder: Path) -> bool:
     try:
         return config_hash(stored_config(folder)) == config_hash(run.training.config())
-    except (ConfigError, RunError):  # nothing there, or nothing that can be read
+    except (ConfigError, RunError):  # there is no folder, or it cannot be read
         return False
 
 
 def _end(running: _Running, results: Path, watcher: Watcher) -> bool:
-    """Write down what came of a training in another process."""
+    """Record the result of a training in another process; return whether it was complete."""
     job = running.job
     if job.process.returncode in (0, 1) and _written(running.run, job.folder, results, watcher):
         return True
@@ -215,7 +222,7 @@ def _end(running: _Running, results: Path, watcher: Watcher) -> bool:
 
 
 def _written(run: Planned, folder: Path, results: Path, watcher: Watcher) -> bool:
-    """Write down what came of a training that went to its end; one that reached NaN is a result too."""
+    """Record the result of a training that is complete, which includes one that diverged; return whether it is."""
     record = records.collected(run, folder)
     if record is None or not record.complete:
         return False
@@ -225,6 +232,6 @@ def _written(run: Planned, folder: Path, results: Path, watcher: Watcher) -> boo
 
 
 def progress_of(folder: Path) -> MetricLine | None:
-    """Return the newest line of metrics of a run; None before there is one."""
+    """Return the newest line of metrics of a run, or None if there is none yet."""
     lines = read_metrics(folder)
     return lines[-1] if lines else None

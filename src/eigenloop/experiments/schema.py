@@ -1,4 +1,4 @@
-"""What a file of an experiment may say: a published table or figure, row by row, and how to run it."""
+"""The schema of an experiment file: a published table or figure, row by row, and how to run it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BUDGETS: tuple[BudgetName, ...] = ("smoke", "hour", "full")
 
 
 def known_sections(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Refuse sections that no configuration has."""
+    """Validate the names of sections: raise a ValueError for one that no configuration has."""
     for section in settings:
         if section not in SECTIONS:
             raise ValueError(f"there is no section {section!r}: the sections are {', '.join(SECTIONS)}")
@@ -24,8 +24,8 @@ def known_sections(settings: dict[str, dict[str, Any]]) -> dict[str, dict[str, A
 
 Settings = Annotated[dict[str, dict[str, Any]], AfterValidator(known_sections)]
 
-#: What of a run is compared: the test split with the network that was best on the validation split, the validation
-#: split at its best or at the end, or the loss on training batches, smoothed, at its lowest or at the end.
+#: Which value of a run is compared: on the test split with the network that was best on the validation split; on the
+#: validation split, the best or the last; or the smoothed loss on training batches, the lowest or the last.
 Measure = Literal["test", "best", "final", "lowest-train", "final-train"]
 
 
@@ -34,7 +34,7 @@ class _Strict(BaseModel):
 
 
 def _listed(given: object) -> object:
-    """Take one name, or one claim, for a list of one."""
+    """Wrap a single name or a single claim in a tuple."""
     return (given,) if isinstance(given, (str, dict)) else given
 
 
@@ -42,7 +42,7 @@ _Rows = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class Claim(_Strict):
-    """What a paper says in words of a row, as something that numbers can bear out or not."""
+    """A statement of a paper about a row, in a form that measured numbers can confirm or refute."""
 
     below: float | None = None
     """Our number is below this."""
@@ -61,7 +61,7 @@ class Claim(_Strict):
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """The rows that it compares with; none for a bound."""
+        """The rows with which the claim compares; empty for a bound."""
         return self.below_row or self.above_row or self.matches
 
     @model_validator(mode="after")
@@ -75,7 +75,7 @@ class Claim(_Strict):
 
 
 class Budget(_Strict):
-    """How much of an experiment is run: settings over those of the row, and which seeds."""
+    """How much of an experiment is run: settings that override those of the row, and the seeds."""
 
     settings: Settings = Field(default_factory=dict)
     """Sections of settings that win over the row's."""
@@ -91,7 +91,7 @@ class Budget(_Strict):
 
 
 class Row(_Strict):
-    """A line of a table, or a curve of a figure."""
+    """A row of a table, or a curve of a figure."""
 
     label: str
     """The paper's name for it."""
@@ -131,7 +131,7 @@ class Row(_Strict):
 
 
 class Analysis(_Strict):
-    """Where the numbers are computed, not trained."""
+    """The analysis that computes the numbers of an experiment without training runs."""
 
     name: str
     """Of ``eigenloop analyse``."""
@@ -209,12 +209,12 @@ class Experiment(_Strict):
 
 
 def _plain(name: str) -> str:
-    """Refuse a name that could not be a file's."""
+    """Return a name; raise a ValueError unless it consists of lower-case letters, digits and single dashes."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
         raise ValueError(f"the name {name!r} is made of small letters, digits and single dashes")
     return name
 
 
 def is_number(value: object) -> bool:
-    """Whether a value can be compared with a published one."""
+    """Whether a value is a finite number, so that it can be compared with a published one."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

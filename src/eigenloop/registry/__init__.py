@@ -1,11 +1,13 @@
-"""What there is by name, known without importing torch; a new thing has one line in `eigenloop.registry.builtin`.
+"""Registries of everything that is chosen by name, readable without importing torch.
+
+Each built-in entry is one line in `eigenloop.registry.builtin`.
 
     >>> from eigenloop import registry
     >>> registry.TASKS["copying"].line
     'Repeat ten symbols after `delay` blanks.'
 
-One's own come from an installed package with entry points (``eigenloop.matrices``, ``eigenloop.tasks``, ...), or from
-a module that calls ``registry.MATRICES.register(...)`` when it is imported.
+User-defined entries come from an installed package with entry points (``eigenloop.matrices``, ``eigenloop.tasks``, ...)
+or from a module that calls ``registry.MATRICES.register(...)`` when it is imported.
 """
 
 from __future__ import annotations
@@ -30,27 +32,27 @@ __all__ = [
     "lines",
 ]
 
-#: The sets in which W is trained: called as ``matrix(n, generator=...)``.
+#: The matrix sets in which W is trained; each is called as ``matrix(n, generator=...)``.
 MATRICES = Kind("matrices", "matrix", builtin.MATRICES)
-#: The nonlinearities: each an `eigenloop.recurrence.Activation`.
+#: The nonlinearities; each is an `eigenloop.recurrence.Activation`.
 ACTIVATIONS = Kind("activations", "activation", builtin.ACTIVATIONS)
-#: The published models: each a recipe that makes a layer.
+#: The published models; each is a recipe that builds a layer.
 MODELS = Kind("models", "model", builtin.MODELS)
-#: The problems: each an `eigenloop.tasks.Task`.
+#: The tasks; each is an `eigenloop.tasks.Task`.
 TASKS = Kind("tasks", "task", builtin.TASKS)
 #: The optimizers, with the options that a configuration may set.
 OPTIMIZERS = Kind("optimizers", "optimizer", builtin.OPTIMIZERS)
-#: What is computed beside training: each a function that returns an `eigenloop.analysis.Result`.
+#: Computations other than training; each is a function that returns an `eigenloop.analysis.Result`.
 ANALYSES = Kind("analyses", "analysis", builtin.ANALYSES)
-#: The published tables and figures: each a file, as `pathlib` or `importlib.resources` have it.
+#: The published tables and figures; each is a file, a path of `pathlib` or of `importlib.resources`.
 EXPERIMENTS = Kind("experiments", "experiment", experiment_entries())
 
-#: All kinds by name.
+#: All registries by name.
 KINDS = {kind.name: kind for kind in (MODELS, MATRICES, ACTIVATIONS, TASKS, OPTIMIZERS, ANALYSES, EXPERIMENTS)}
 
 
 def lines(kind: str) -> dict[str, str]:
-    """Return the names of a kind, each with one line.
+    """Return a one-line description of every entry of a registry, by name.
 
     >>> lines("matrices")["free"]
     'All matrices.'

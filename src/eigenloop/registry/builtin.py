@@ -1,6 +1,6 @@
-"""The registrations of what comes with eigenloop, one line each: name, title, where it is, page, what it is.
+"""The built-in entries of each registry, one line each: name, title, import target, page, description.
 
-Whatever goes over all things of a kind (lists, tests, benchmarks, pages) reads these tables.
+Lists, tests, benchmarks and pages that cover all entries of a kind read these tables.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from eigenloop.registry.entry import Entry
 
 
 def _matrix(name: str, target: str, page: str, line: str) -> Entry:
-    """A matrix is written as its class is called."""
+    """Make the entry of a matrix; its title is the name of its class."""
     return Entry(name, target.partition(":")[2], line, f"matrices/{page}.md", f"eigenloop.matrices.{target}")
 
 
@@ -26,7 +26,7 @@ def _task(name: str, title: str, target: str, line: str, page: str = "training")
 
 
 def _optimizer(name: str, target: str, line: str, *options: str) -> Entry:
-    """An optimizer is written as its class is called; `options` are those that a configuration may set."""
+    """Make the entry of an optimizer; its title is the name of its class, `options` are those a config may set."""
     return Entry(name, target.partition(":")[2], line, "training.md", target, options)
 
 

@@ -1,4 +1,4 @@
-"""One thing that is known by name, and where it is."""
+"""One entry of a registry: its name, its description and where to import it from."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from eigenloop.errors import ConfigError
 
 @dataclass(frozen=True)
 class Entry:
-    """A registration.
+    """An entry of a registry.
 
     Attributes:
-        name: how it is asked for.
-        title: how it is written for people.
-        line: what it is, in one line.
-        page: where it is described, from ``docs/``; a package of a user's may have none.
-        target: where it is, ``module:attribute``; or the thing itself.
-        options: those that a configuration may set, of a target that takes others too.
-        package: the installed package that brings it; empty for ours, and for what a module registered.
+        name: the name by which users select it.
+        title: the name shown to readers.
+        line: a one-line description.
+        page: its documentation page, relative to ``docs/``; may be empty for entries of other packages.
+        target: the import path ``module:attribute``, or the object itself.
+        options: the options that a configuration may set; for optimizers, which accept others too.
+        package: the installed package that provides it; empty for built-in entries and for those a module registered.
     """
 
     name: str
@@ -33,7 +33,11 @@ class Entry:
     package: str = ""
 
     def load(self) -> Any:
-        """Import it."""
+        """Import the target and return it.
+
+        Raises:
+            ConfigError: the target of another package cannot be imported.
+        """
         if not isinstance(self.target, str):
             return self.target
         module, _, attribute = self.target.partition(":")

@@ -1,4 +1,4 @@
-"""The registrations of the published tables and figures, which are their files."""
+"""Registry entries of the published tables and figures, one for each experiment file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eigenloop.registry.entry import Entry
 
 
 def experiment_entries() -> list[Entry]:
-    """Return one registration for each file; their lines stand in the files, which only a list reads."""
+    """Return one entry for each experiment file; descriptions stay in the files and are read by `experiment_line`."""
     shipped = files("eigenloop").joinpath("experiments", "data").iterdir()
     ours = sorted((file for file in shipped if file.name.endswith(".yaml")), key=lambda file: file.name)
     names = [file.name.removesuffix(".yaml") for file in ours]
@@ -20,8 +20,12 @@ def experiment_entries() -> list[Entry]:
 
 
 def experiment_line(entry: Entry) -> str:
-    """Return what an experiment is, in one line, from its file."""
-    import yaml  # not for every import of the models
+    """Return the one-line description of an experiment, read from its file.
+
+    Raises:
+        ConfigError: the file cannot be read.
+    """
+    import yaml  # here, because `import eigenloop` does not need it
 
     try:
         content = yaml.load(entry.load().read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))

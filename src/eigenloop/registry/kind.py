@@ -1,4 +1,4 @@
-"""What there is of one kind: our own, what installed packages bring, and what an imported module registers."""
+"""The registry of one kind: built-in entries, those of installed packages, and those that an imported module adds."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ T = TypeVar("T")
 
 
 class Kind(Mapping[str, Entry]):
-    """The things of one kind by name; looking one up imports nothing.
+    """The registry of one kind of object: a mapping from names to entries; looking up an entry imports nothing.
 
     Note [Three places, in this order]
-        Ours, which no other can replace; those of installed packages, which name them in the entry-point group
-        ``eigenloop.<name>``; and those that a module registers when it is imported. No file names a module to import.
+        Built-in entries, which nothing can replace; those of installed packages, declared in the entry-point group
+        ``eigenloop.<name>``; and those that a module registers when it is imported. No file, such as a configuration,
+        can name a module to import.
 
     Args:
-        name: of the kind, in the plural.
+        name: the name of the kind, in the plural.
         word: the same in the singular.
-        own: those that come with eigenloop.
+        own: the built-in entries.
     """
 
     def __init__(self, name: str, word: str, own: Iterable[Entry]) -> None:
@@ -34,7 +35,7 @@ class Kind(Mapping[str, Entry]):
 
     @functools.cached_property
     def _installed(self) -> dict[str, list[Entry]]:
-        """What installed packages bring, by name; several where they do not agree."""
+        """Entries of installed packages, by name; a list has several entries if packages use the same name."""
         offered: dict[str, list[Entry]] = {}
         for point in entry_points(group=f"eigenloop.{self.name}"):
             package = "" if point.dist is None else point.dist.name
@@ -67,15 +68,18 @@ class Kind(Mapping[str, Entry]):
     def register(
         self, name: str, target: Any, *, title: str = "", line: str = "", page: str = "", options: Iterable[str] = ()
     ) -> None:
-        """Register your own entry; a module does this when it is imported (``--import`` on the command line).
+        """Register an entry; call this from a module that is imported (``--import`` on the command line).
 
         Args:
-            name: how it is asked for; one that is not taken.
-            target: the thing, or where it is: ``module:attribute``.
-            title: how it is written for people; default: the name.
-            line: what it is, in one line.
-            page: where it is described.
-            options: of an optimizer, those that a configuration may set.
+            name: the name by which users select it; it must not be in use.
+            target: the object, or its import path ``module:attribute``.
+            title: the name shown to readers; default: `name`.
+            line: a one-line description.
+            page: its documentation page.
+            options: for an optimizer, the options that a configuration may set.
+
+        Raises:
+            ConfigError: the name is in use.
 
         >>> kind = Kind("matrices", "matrix", [])
         >>> kind.register("mine", "my_module:Mine", line="what I like")
@@ -92,11 +96,11 @@ class Kind(Mapping[str, Entry]):
         return f"{name!r} is a {self.word} of eigenloop's own, so another {self.word} needs another name"
 
     def title(self, name: str) -> str:
-        """Return how a name is written for people; an unknown one stays as it is."""
+        """Return the title of an entry; an unknown name is returned unchanged."""
         return self[name].title if name in self else name
 
     def unknown(self, name: object, setting: str = "") -> ConfigError:
-        """Make the error for a name that is not there, given perhaps as the value of a setting."""
+        """Return the error for an unknown name; `setting` is the setting whose value it was, if any."""
         listed = ", ".join(self)
         if setting:
             problem = f"{setting}={name!r} is not known: choose one of {listed}"
@@ -110,11 +114,11 @@ class Kind(Mapping[str, Entry]):
 
 
 class Loaded(Mapping[str, T], Generic[T]):
-    """The things of a kind themselves, each imported when it is first looked up.
+    """A mapping from the names of a registry to the objects themselves, each imported when it is first looked up.
 
     Args:
-        kind: which.
-        made: turns an entry into what is looked up; default: imports it.
+        kind: the registry.
+        made: converts an entry into the object; default: import it.
     """
 
     def __init__(self, kind: Kind, made: Callable[[Entry], T] = Entry.load) -> None:
@@ -135,7 +139,7 @@ class Loaded(Mapping[str, T], Generic[T]):
         return name in self.kind
 
     def working(self) -> Iterator[tuple[str, T]]:
-        """Yield all that can be imported; a broken package does not stop those who do not ask for it."""
+        """Yield (name, object) for all that can be imported, so that a broken package affects only its own entries."""
         for name in self:
             try:
                 yield name, self[name]

@@ -16,7 +16,7 @@ from eigenloop.text.names import enumeration
 from eigenloop.text.typography import quantity
 
 DEFECT, RATIO = "defect", "singular_ratio"
-#: The unit roundoff of the types that a run may be trained in.
+#: The machine epsilon of the types that a run may be trained in.
 ROUNDING = {"float32": 2.0**-23, "float64": 2.0**-52}
 #: The names of the splits, and of the horizontal axes.
 SPLITS = {"train": "training", "valid": "validation", "test": "test"}

@@ -1,4 +1,4 @@
-"""The folder of a run: what its files hold, one writer, one reader, and one rule for damage. Free of torch."""
+"""The run folder: the schema of its files, one writer, one reader, one rule for damaged files; without torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes that happen entirely or not at all, whenever the process or the machine is stopped."""
+"""Atomic writes: a file or folder is either complete or unchanged, even if the process or the machine is stopped."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file's content, or leave the file as it was."""
+    """Replace the content of a file atomically: if writing fails, the file is unchanged."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """Replace a file's content, or leave the file as it was."""
+    """Replace the content of a file atomically: if writing fails, the file is unchanged."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -34,7 +34,7 @@ def write_bytes(path: Path, content: bytes) -> None:
 
 @contextmanager
 def new_folder(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder that becomes `path` when all is written; an older `path` is replaced."""
+    """Yield a temporary folder that is renamed to `path` when the block ends; an existing `path` is replaced."""
     scratch = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp"))
     try:
         yield scratch
@@ -52,7 +52,7 @@ def new_folder(path: Path) -> Iterator[Path]:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove what a killed process left half written."""
+    """Remove the temporary files that a killed process left behind."""
     for leftover in folder.glob(".*.tmp"):
         if leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
@@ -62,12 +62,12 @@ def remove_leftovers(folder: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Wait until a file's content is on the disk."""
-    with path.open("r+b") as file:  # not every system lets a file be synced that is open for reading
+    with path.open("r+b") as file:  # some systems cannot sync a file that is open for reading only
         os.fsync(file.fileno())
 
 
 def sync_folder(path: Path) -> None:
-    """Wait until a folder's entries are on the disk, where the system lets folders be opened."""
+    """Wait until a folder's entries are on the disk; does nothing on systems that cannot open folders."""
     with suppress(OSError):
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -77,7 +77,7 @@ def sync_folder(path: Path) -> None:
 
 
 def _umask() -> int:
-    """Return the permissions that new files are denied; it can only be read by setting it."""
+    """Return the process's umask, which can only be read by setting it."""
     mask = os.umask(0o022)
     os.umask(mask)
     return mask

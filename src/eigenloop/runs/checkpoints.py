@@ -1,4 +1,4 @@
-"""The folder of checkpoints: which there are, and whether every byte of one is as it was written."""
+"""The folder of checkpoints: listing and pruning them, and verifying them with checksums."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ _INDEX = "state.json"
 
 
 class DamagedError(ValueError):
-    """A checkpoint is not what was written."""
+    """A checkpoint differs from what was written."""
 
 
 def folder_of(checkpoints: Path, step: int) -> Path:
-    """Return where the checkpoint of a step stands."""
+    """Return the folder of the checkpoint of a step."""
     return checkpoints / f"step-{step}"
 
 
 def steps_in(checkpoints: Path) -> list[int]:
-    """Return the steps of which there is a checkpoint, in order."""
+    """Return the steps that have a checkpoint, in ascending order."""
     names = (path.name.removeprefix("step-") for path in checkpoints.glob("step-*") if path.is_dir())
     return sorted(int(name) for name in names if name.isdecimal())
 
 
 def last_in(checkpoints: Path) -> int | None:
-    """Return the step of the last checkpoint; None where there is none."""
+    """Return the step of the last checkpoint, or None if there is none."""
     return max(steps_in(checkpoints), default=None)
 
 
 def write_index(folder: Path, state: Any) -> None:
-    """Write what stands beside the tensors of a checkpoint, with the checksums of all files that are there."""
+    """Write the state of a checkpoint apart from its tensors, with the checksums of all other files in its folder."""
     index = CheckpointIndex(state=state, sha256={file.name: _sha256(file) for file in sorted(folder.iterdir())})
     content = json.dumps(index.model_dump())
     sealed = json.dumps({"sha256": hashlib.sha256(content.encode()).hexdigest(), "content": content})
@@ -42,7 +42,11 @@ def write_index(folder: Path, state: Any) -> None:
 
 
 def read_index(folder: Path) -> Any:
-    """Return the state that `write_index` was given, once every byte of the checkpoint is checked."""
+    """Verify the checksums of all files of a checkpoint and return the state that `write_index` was given.
+
+    Raises:
+        DamagedError: a checksum does not match.
+    """
     sealed = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     content = sealed["content"]
     if hashlib.sha256(content.encode()).hexdigest() != sealed["sha256"]:
@@ -55,7 +59,7 @@ def read_index(folder: Path) -> Any:
 
 
 def set_aside(checkpoints: Path, after: int) -> None:
-    """Rename checkpoints newer than a step, which turned out damaged, so that they are neither used nor lost."""
+    """Rename the checkpoints newer than a step, which are damaged, so that they are neither used nor lost."""
     for step in steps_in(checkpoints):
         if step > after:
             path = folder_of(checkpoints, step)
@@ -65,7 +69,7 @@ def set_aside(checkpoints: Path, after: int) -> None:
 
 
 def prune(checkpoints: Path, keep: set[int]) -> None:
-    """Remove all checkpoints but those of certain steps and the last two."""
+    """Remove all checkpoints except the last two and those of the steps in `keep`."""
     for step in steps_in(checkpoints)[:-2]:
         if step not in keep:
             shutil.rmtree(folder_of(checkpoints, step), ignore_errors=True)

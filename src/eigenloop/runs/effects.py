@@ -1,7 +1,7 @@
-"""What a setting affects besides what a network learns; every part that compares settings asks here.
+"""The effect of each setting: does it change what a network learns? Everything that compares settings uses this table.
 
-Options of tasks are known by their names, which mean the same in every task, so that folders of runs can be compared
-without importing the task, or having it installed.
+Options of tasks are identified by name alone, because a name means the same in every task. Run folders can thus be
+compared without importing the task, or even having it installed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Effect(Enum):
     PLACE = "where it runs and is saved, and how much time it may take there"
 
 
-#: All settings that are not NUMBERS, by section and key.
+#: The effect of every setting other than those with Effect.NUMBERS, by ``section.key``.
 _EFFECTS = {
     "task.train_size": Effect.SAMPLE,
     "task.shuffle": Effect.SAMPLE,
@@ -49,7 +49,7 @@ _EFFECTS = {
 
 
 def effect(place: str) -> Effect:
-    """Return what a setting, ``section.key``, affects.
+    """Return the effect of a setting, given as ``section.key``.
 
     >>> effect("training.device"), effect("optimizer.lr")
     (<Effect.PLACE: 'where it runs and is saved, and how much time it may take there'>, \
@@ -59,7 +59,7 @@ def effect(place: str) -> Effect:
 
 
 def settings_with(effects: Collection[Effect], settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the settings, by section, that affect one of these.
+    """Return, by section, the settings that have one of these effects.
 
     >>> settings_with({Effect.LENGTH}, {"task": {"name": "adding"}, "training": {"steps": 5, "seed": 1}})
     {'task': {}, 'training': {'steps': 5}}
@@ -73,5 +73,5 @@ def settings_with(effects: Collection[Effect], settings: Mapping[str, Mapping[st
 def settings_without(
     effects: Collection[Effect], settings: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return the settings, by section, that affect something else than these."""
+    """Return, by section, the settings that have none of these effects."""
     return settings_with(set(Effect) - set(effects), settings)

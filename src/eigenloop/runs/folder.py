@@ -24,11 +24,12 @@ except ImportError:  # not a Unix
 
 
 class RunFolder:
-    """The files of one run, held by one process at a time.
+    """The files of one run, locked by one process at a time.
 
     Note [What survives a kill]
-        config.yaml, summary.json, spectra.json and every checkpoint are replaced as a whole. metrics.jsonl grows line
-        by line; a checkpoint remembers its size, and resuming cuts off what was written after it, a torn line included.
+        config.yaml, summary.json, spectra.json and every checkpoint are written atomically. metrics.jsonl grows line
+        by line; a checkpoint records its size, and resuming truncates it to that size, which also removes a partly
+        written line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -38,11 +39,17 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Path:
-        """The folder of the checkpoints."""
+        """The path of the folder that holds the checkpoints."""
         return self.path / "checkpoints"
 
     def create(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
-        """Make the folder with its configuration; refuse one that holds anything but what a killed start left."""
+        """Create the folder, lock it and write its configuration.
+
+        A folder that is empty, or holds only what a run killed at its start left behind, is reused.
+
+        Raises:
+            RunError: the path is in use, or cannot be written.
+        """
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise RunError(
@@ -62,12 +69,16 @@ class RunFolder:
             raise RunError(f"the run folder {self.path} cannot be made: {error.strerror or error}") from error
 
     def _barely_begun(self) -> bool:
-        """Whether the folder is empty, or a run was killed in it before it had written its configuration."""
+        """Whether the folder is empty, or holds a run that was killed before it wrote its configuration."""
         names = [entry.name for entry in self.path.iterdir() if not entry.name.endswith(".tmp")]
         return set(names) <= {".lock", "checkpoints"} and not any(self.checkpoints.glob("*"))
 
     def open(self) -> None:
-        """Take up a folder that is there."""
+        """Open an existing folder for writing: lock it and remove temporary files of a killed process.
+
+        Raises:
+            RunError: another process is training in it, or it cannot be written.
+        """
         try:
             self.checkpoints.mkdir(exist_ok=True)
             self._hold()
@@ -77,7 +88,7 @@ class RunFolder:
             raise RunError(f"the run folder {self.path} cannot be written: {error.strerror or error}") from error
 
     def _hold(self) -> None:
-        """Keep other processes out until this one ends, however it ends."""
+        """Lock the folder; the lock is released when this process ends, however it ends."""
         if fcntl is None:
             return
         self._lock = (self.path / ".lock").open("w")
@@ -91,7 +102,7 @@ class RunFolder:
             ) from error
 
     def is_held(self) -> bool:
-        """Whether another process trains in the folder now."""
+        """Whether another process is training in the folder."""
         if fcntl is None or not (self.path / ".lock").is_file():
             return False
         with (self.path / ".lock").open("r+") as lock:
@@ -102,9 +113,10 @@ class RunFolder:
         return False
 
     def set_aside(self) -> Path:
-        """Rename the folder to NAME-old, NAME-old-2, ..., so that another run can take its place; return the new name.
+        """Rename the folder to NAME-old, NAME-old-2, ..., so that another run can take its place; return the new path.
 
-        Nothing is lost, and a folder in which another process trains is refused.
+        Raises:
+            RunError: another process is training in the folder, or it cannot be renamed.
         """
         try:
             self._hold()
@@ -121,7 +133,11 @@ class RunFolder:
     # ---------------------------------------------------------------- metrics
 
     def log(self, record: Mapping[str, Any]) -> None:
-        """Add a line of metrics; refuse where the file that is written to is no longer the one in the folder."""
+        """Append a line of metrics.
+
+        Raises:
+            FileNotFoundError: the file was deleted or replaced since it was opened.
+        """
         MetricLine.of(record)
         path = self.path / METRICS
         if self._metrics is None:
@@ -131,7 +147,7 @@ class RunFolder:
         self._metrics.write(json_line(record).encode() + b"\n")
 
     def metrics_size(self) -> int:
-        """Return the size of the metrics, once all of them are on the disk."""
+        """Flush the metrics to the disk and return the size of their file in bytes."""
         if self._metrics is None:
             path = self.path / METRICS
             return path.stat().st_size if path.exists() else 0
@@ -139,7 +155,11 @@ class RunFolder:
         return int(os.fstat(self._metrics.fileno()).st_size)
 
     def set_back(self, metrics_size: int) -> None:
-        """Forget the summary, and the metrics after the first bytes, up to a size; go on writing there."""
+        """Go back to a checkpoint: delete the summary and truncate the metrics to the size that they had then.
+
+        Raises:
+            RunError: the metrics are shorter than that.
+        """
         path = self.path / METRICS
         path.touch()
         if path.stat().st_size < metrics_size:
@@ -153,7 +173,7 @@ class RunFolder:
     # ---------------------------------------------------------------- whole files
 
     def has_config(self) -> bool:
-        """Whether config.yaml is there."""
+        """Whether config.yaml exists."""
         return (self.path / CONFIG).is_file()
 
     def write_config(self, settings: Mapping[str, Mapping[str, Any]]) -> None:
@@ -161,11 +181,11 @@ class RunFolder:
         atomic.write_text(self.path / CONFIG, text_of(settings))
 
     def write_summary(self, summary: Summary) -> None:
-        """Write down how the run ended."""
+        """Write summary.json, the result of the run."""
         self._write_json(SUMMARY, summary.model_dump())
 
     def write_spectra(self, spectra: Spectra) -> None:
-        """Write down eigenvalues; a moment that is not given stays as it was."""
+        """Write spectra.json; if `spectra.before` is None, the recorded eigenvalues before training are kept."""
         before = read_spectra(self.path) if spectra.before is None else None
         kept = spectra if before is None else spectra.model_copy(update={"before": before.before})
         self._write_json(SPECTRA, kept.model_dump(exclude_none=True))
@@ -174,7 +194,7 @@ class RunFolder:
         atomic.write_text(self.path / name, json.dumps(finite(value), indent=2) + "\n")
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the metrics file and release the lock."""
         for file in (self._metrics, self._lock):
             if file is not None:
                 file.close()

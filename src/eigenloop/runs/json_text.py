@@ -1,4 +1,4 @@
-"""JSON as the files of a run hold it: without NaN and inf, which other readers refuse."""
+"""JSON for the files of a run: without NaN and inf, which other JSON readers refuse."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def finite(value: Any) -> Any:
-    """Return nested values with null for NaN and inf, which JSON does not have."""
+    """Return nested values with None (null) in place of NaN and inf, which JSON cannot represent."""
     if isinstance(value, Mapping):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -18,7 +18,7 @@ def finite(value: Any) -> Any:
 
 
 def json_line(value: Any) -> str:
-    """Return a value as one line of JSON.
+    """Return a value as one line of JSON, with null for NaN and inf.
 
     >>> json_line({"loss": float("inf")})
     '{"loss": null}'

@@ -1,8 +1,8 @@
 """Reading the files of a run folder, without torch.
 
 Note [Damage]
-    A file that is not there yet says nothing. A last line of ``metrics.jsonl`` that was cut by a kill is left out.
-    Anything else that is not what the schema says is an error that names the file, the line, and what to do.
+    A file that does not exist yet is no error. An incomplete last line of ``metrics.jsonl``, left by a killed process,
+    is ignored. Anything else that violates the schema is an error that names the file, the line, and what to do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ _Content = TypeVar("_Content", bound=Content)
 
 
 def read_config(folder: Path) -> Sections:
-    """Read all settings of a run, by section."""
+    """Return all settings of a run, by section.
+
+    Raises:
+        RunError: there is no such run folder, or its config.yaml is damaged.
+    """
     if not folder.is_dir():
         raise RunError(f"there is no folder {folder}", "give the folder that `eigenloop train --out` wrote")
     path = folder / CONFIG
@@ -34,14 +38,18 @@ def read_config(folder: Path) -> Sections:
         sections = TypeAdapter(Sections).validate_python(written)
         if not sections:
             raise ValueError("it holds no sections")
-        yaml.safe_dump(sections)  # what is nested too deeply to be written cannot be shown either
+        yaml.safe_dump(sections)  # raises RecursionError for settings nested too deeply to be written or shown
     except (ConfigError, ValueError, RecursionError) as error:
         raise _damaged(path, error, "restore it, or run the training again") from error
     return sections
 
 
 def read_metrics(folder: Path) -> list[MetricLine]:
-    """Read what was measured, in the order of the file; no file means no lines."""
+    """Return the lines of metrics.jsonl in the order of the file; an empty list if there is no file.
+
+    Raises:
+        RunError: the file is damaged; see Note [Damage].
+    """
     path = folder / METRICS
     rows = [row for row in enumerate((_content(path) or b"").split(b"\n"), 1) if row[1].strip()]
     lines = []
@@ -50,30 +58,30 @@ def read_metrics(folder: Path) -> list[MetricLine]:
             lines.append(MetricLine.of(json.loads(row.decode("utf-8"))))
         except (ValueError, RecursionError) as error:
             if number == rows[-1][0]:
-                break  # cut by a kill in the middle of a write
+                break  # incomplete: the process was killed while it wrote this line
             fix = f"delete line {number} or restore the file; only its last line may be cut"
             raise _damaged(path, error, fix, f"line {number}: ") from error
     return lines
 
 
 def read_summary(folder: Path) -> Summary | None:
-    """Read how a run ended; None where it has not."""
+    """Return the summary of a run, or None if the run has not ended."""
     return _whole(folder / SUMMARY, Summary, "delete it, and the run counts as unfinished")
 
 
 def read_spectra(folder: Path) -> Spectra | None:
-    """Read the eigenvalues; None where they were not recorded."""
+    """Return the eigenvalues of a run, or None if they were not recorded."""
     return _whole(folder / SPECTRA, Spectra, "delete it, and the run is shown without eigenvalues")
 
 
 def _whole(path: Path, kind: type[_Content], fix: str) -> _Content | None:
-    """Read a file that holds one JSON object; None where there is no such file."""
+    """Read a file that holds one JSON object and return it; None if there is no such file."""
     content = _content(path)
     if content is None:
         return None
     try:
         return kind.model_validate(json.loads(content))
-    # RecursionError: brackets nested thousands deep. ValueError: no JSON, no UTF-8, or an endless integer.
+    # RecursionError: brackets nested thousands deep. ValueError: not JSON, not UTF-8, or an integer of too many digits.
     except (ValueError, RecursionError) as error:
         raise _damaged(path, error, fix) from error
 
@@ -88,7 +96,7 @@ def _content(path: Path) -> bytes | None:
 
 
 def _damaged(path: Path, error: Exception, fix: str, where: str = "") -> RunError:
-    """Make the error of a file that is there but is not what was written."""
+    """Return the error for a file that exists but violates the schema."""
     trouble = str(error).removeprefix(f"{path} ")
     if isinstance(error, ValidationError):
         first = error.errors()[0]
@@ -97,7 +105,7 @@ def _damaged(path: Path, error: Exception, fix: str, where: str = "") -> RunErro
 
 
 def _instead(folder: Path) -> str:
-    """Say what to give instead of a folder that holds run folders, or nothing of the kind."""
+    """Return the advice for a folder that is not a run folder: the run folders inside it, if there are any."""
     inside = sorted(path.parent.name for path in folder.glob(f"*/{CONFIG}"))
     if not inside:
         return "give the folder that `eigenloop train --out` wrote"

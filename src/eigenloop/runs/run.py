@@ -1,4 +1,4 @@
-"""A whole run folder, read."""
+"""The content of a run folder as one object."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ KINDS = ("train", "valid", "test")
 
 @dataclass(frozen=True)
 class Run:
-    """What a run folder holds; a run that is not finished has no summary.
+    """The content of a run folder.
 
     Attributes:
-        lines: those of each of KINDS, in the order of their steps.
+        folder: its path.
+        config: the settings, by section.
+        lines: the metrics of each kind (`KINDS`), ordered by step.
+        summary: the result; None if the run has not ended.
+        spectra: the eigenvalues of each recurrent matrix; empty if they were not recorded.
     """
 
     folder: Path
@@ -30,30 +34,30 @@ class Run:
 
     @property
     def status(self) -> str:
-        """How the run ended, or that it has not."""
+        """The status of the summary, or ``unfinished``."""
         return self.summary.status if self.summary else "unfinished"
 
     @property
     def steps(self) -> int | None:
-        """How many steps it has made, as far as its files tell."""
+        """Number of training steps so far, according to the summary or the last metrics; None if unknown."""
         if self.summary:
             return self.summary.steps
         return max((lines[-1].step for lines in self.lines.values() if lines), default=None)
 
     @property
     def seconds(self) -> float | None:
-        """How long it has trained, as far as its files tell."""
+        """Training time so far in seconds, according to the summary or the last metrics; None if unknown."""
         if self.summary:
             return self.summary.seconds
         times = [line.seconds for lines in self.lines.values() for line in lines[-1:] if line.seconds is not None]
         return max(times, default=None)
 
     def section(self, name: str) -> Mapping[str, Any]:
-        """Return a section of the config; empty where there is none."""
+        """Return a section of the config; an empty mapping if there is none."""
         return self.config.get(name, {})
 
     def missing(self) -> list[str]:
-        """Say in sentences what the folder does not hold yet."""
+        """Return sentences that say what is not in the folder yet."""
         sentences = []
         if self.summary is None:
             sentences.append(f"No {SUMMARY}: the run has not finished, or it was killed.")
@@ -69,7 +73,11 @@ class Run:
 
 
 def read(folder: Path) -> Run:
-    """Read a run folder."""
+    """Read a run folder.
+
+    Raises:
+        RunError: there is no such run folder, or one of its files is damaged.
+    """
     return Run(
         folder=folder,
         config=read_config(folder),
@@ -80,7 +88,11 @@ def read(folder: Path) -> Run:
 
 
 def read_all(folders: Sequence[Path]) -> list[Run]:
-    """Read run folders; one that is given twice is read once."""
+    """Read run folders; a folder that is given twice is read once.
+
+    Raises:
+        RunError: no folder is given, or one cannot be read.
+    """
     if not folders:
         raise RunError("a report needs at least one run", "give the folder that `eigenloop train --out` wrote")
     distinct: dict[Path, Path] = {}
@@ -93,7 +105,7 @@ def _by_kind(lines: Sequence[MetricLine]) -> dict[str, tuple[MetricLine, ...]]:
     by_kind: dict[str, list[MetricLine]] = {kind: [] for kind in KINDS}
     for line in lines:
         same = by_kind.setdefault(line.kind, [])
-        # Steps that a run repeats after it was set back by hand: what it measured last is what counts.
+        # A run that was manually set back to an earlier checkpoint repeats steps: its latest measurements count.
         while same and same[-1].step >= line.step:
             same.pop()
         same.append(line)

@@ -1,9 +1,9 @@
-"""What the files of a run folder hold.
+"""The schema of the files of a run folder.
 
 Note [The version of a run folder]
-    One number, `VERSION`, stands for all files of a folder. It is the entry ``version`` of ``config.yaml``, the first
-    file that a run writes; a folder without it is of version 0, whose files are otherwise the same. A folder of a newer
-    version is refused with a sentence. Whoever changes a file raises the number and keeps reading the version before.
+    One number, `VERSION`, covers all files of a folder. It is the entry ``version`` of ``config.yaml``, the first
+    file that a run writes; a folder without it has version 0, whose files are otherwise the same. A folder of a newer
+    version is an error. A change of the schema increments the number and keeps older versions readable.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, StrictBool, StrictFloat, StrictInt
 
-#: Of the folders that are written; those with smaller numbers are read.
+#: The version of the folders that are written; older versions can be read.
 VERSION = 1
 
 
 def _without_null(value: object) -> object:
-    """Leave out what was NaN or inf when it was written."""
+    """Leave out the null entries of a mapping, which were NaN or inf when they were written."""
     if isinstance(value, Mapping):
         return {name: number for name, number in value.items() if number is not None}
     return value
@@ -30,28 +30,28 @@ def _null_is_nan(value: object) -> object:
 
 
 def _printable(value: object) -> object:
-    """Replace halves of letters, which the name of a folder may bring along."""
+    """Replace lone surrogates, which a folder name that is not valid UTF-8 contains, by question marks."""
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 #: The settings of ``config.yaml``, by section.
 Sections = dict[str, dict[str, Any]]
 Number = StrictInt | StrictFloat
-#: What was measured, by name.
+#: Measured values, by name.
 Numbers = Annotated[dict[str, Number], BeforeValidator(_without_null)]
 _Part = Annotated[StrictFloat, BeforeValidator(_null_is_nan)]
-#: Eigenvalues as (real, imaginary), by the name of the matrix.
+#: Eigenvalues as (real, imaginary) pairs, by the name of the matrix.
 Eigenvalues = dict[str, list[tuple[_Part, _Part]]]
 
 
 class Content(BaseModel):
-    """What a file holds; entries of later versions are passed over."""
+    """Base class for the content of a file; unknown entries are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class MetricLine(Content):
-    """A line of ``metrics.jsonl``: what was measured at a step, `seconds` of training after the start.
+    """A line of ``metrics.jsonl``: the values measured at a step, after `seconds` of training.
 
     >>> line = MetricLine.of({"kind": "valid", "step": 100, "epoch": None, "loss": 0.5, "seconds": 1.5})
     >>> line.step, line.values
@@ -66,7 +66,11 @@ class MetricLine(Content):
 
     @classmethod
     def of(cls, record: object) -> MetricLine:
-        """Check a line as it is written: flat, with what was measured beside where."""
+        """Validate a line in the flat form of the file, in which measured values are on a level with kind and step.
+
+        Raises:
+            ValueError: it does not fit the schema.
+        """
         if not isinstance(record, Mapping):
             raise ValueError(f"a {type(record).__name__} is not an object with kind and step")
         places = {name: record[name] for name in ("kind", "step", "epoch", "seconds") if name in record}
@@ -78,12 +82,12 @@ class Summary(Content):
 
     Attributes:
         status: finished, solved, stopped or diverged.
-        metric: the name of what the run is judged by.
-        baseline: the score of the best constant prediction, for each metric that has such a number.
-        best: the best validation, with its step; None where there was none.
-        final: the last evaluation of every part.
-        test: measured once, at the end.
-        numerics: versions of the arithmetic, see `eigenloop.numerics`; empty in runs from before there were any.
+        metric: the name of the metric by which the run is judged.
+        baseline: the score of the best constant prediction, for each metric that has one.
+        best: the best validation result, with its step; None if there was no validation.
+        final: the last evaluation of each split that was evaluated during training.
+        test: the test result, measured once, at the end.
+        numerics: versions of the arithmetic, see `eigenloop.numerics`; empty in runs that predate them.
     """
 
     status: str
@@ -110,7 +114,7 @@ class Summary(Content):
 
 @dataclass(frozen=True)
 class Spectrum:
-    """The eigenvalues of one matrix; they may be NaN, and a moment that was not kept is empty."""
+    """The eigenvalues of one matrix before and after training; they may be NaN, and are empty if not recorded."""
 
     name: str
     before: tuple[complex, ...]
@@ -133,7 +137,10 @@ class Spectra(Content):
 
 
 class CheckpointIndex(Content):
-    """``state.json`` of a checkpoint, itself sealed: the state without tensors, and checksums of the other files."""
+    """``state.json`` of a checkpoint: the state without tensors, and checksums of the other files.
+
+    The file is written with a checksum of its own content.
+    """
 
     state: Any
     sha256: dict[str, str]

@@ -1,4 +1,4 @@
-"""Files of settings: ``config.yaml`` of a run, and those that a user writes."""
+"""Settings files: ``config.yaml`` of a run, and those that a user writes."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from eigenloop.runs.schema import VERSION
 
 
 def text_of(settings: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the text of ``config.yaml``."""
+    """Return the text of ``config.yaml`` for these settings."""
     return yaml_text.dump({"version": VERSION, **settings})
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    """Read a YAML file of settings: its sections, without the version of a run folder.
+    """Read a YAML file of settings and return its sections, without the version of a run folder.
 
     Raises:
-        ConfigError: it is not there, or holds no mapping.
-        RunError: it is from the folder of a newer version.
+        ConfigError: it cannot be read, is not YAML, or does not hold a mapping.
+        RunError: it comes from a run folder of a newer version.
     """
     try:
         settings = yaml_text.load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {error.strerror}") from error
-    # ValueError and RecursionError: impossible dates, endless integers and brackets nested thousands deep.
+    # ValueError and RecursionError: impossible dates, integers of too many digits, brackets nested thousands deep.
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
     if settings is None:

@@ -1,4 +1,4 @@
-"""YAML that means what people write: 1e-3 is a number, and nothing in a file is ever executed."""
+"""YAML as people expect it: 1e-3 is a number, a duplicate key is an error, and nothing in a file is executed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import yaml
 
 
 class _Loader(yaml.SafeLoader):
-    """yaml's safe loader, which takes 1e-3 for a number too; YAML 1.1 wants 1.0e-3."""
+    """yaml's safe loader, which also reads 1e-3 as a number; YAML 1.1 requires 1.0e-3."""
 
     def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
-        """Refuse a key that stands twice, of which yaml would silently take the last.
+        """Reject duplicate keys, of which yaml would silently take the last.
 
-        As the file has it: merging (``<<``) may later put a key beside its own, which then wins.
+        Only keys as written in the file are checked: merging (``<<``) may later add a key that the mapping has, and the
+        mapping's own value then takes precedence.
         """
         node: yaml.MappingNode = super().compose_mapping_node(anchor)
         seen = set()
@@ -27,7 +28,7 @@ class _Loader(yaml.SafeLoader):
 
 
 class _Dumper(yaml.SafeDumper):
-    """yaml's safe dumper, which quotes a text that the loader would take for a number."""
+    """yaml's safe dumper, which quotes a string that the loader would read as a number."""
 
 
 _FLOAT = re.compile(r"^[-+]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][-+]?\d+)?$|^[-+]?\.(inf|Inf|INF)$|^\.(nan|NaN|NAN)$")
@@ -40,7 +41,7 @@ for _kind in (_Loader, _Dumper):
 
 
 def load(text: str) -> Any:
-    """Read YAML.
+    """Parse YAML; a duplicate key is an error.
 
     >>> load("{lr: 1e-3, steps: 10, name: scornn, on_plateau: null}")
     {'lr': 0.001, 'steps': 10, 'name': 'scornn', 'on_plateau': None}
@@ -49,7 +50,7 @@ def load(text: str) -> Any:
 
 
 def dump(value: Any) -> str:
-    """Write YAML in the order of the mapping.
+    """Return a value as YAML, with keys in the order of the mapping.
 
     >>> load(dump({"folder": "1e5", "lr": 1e-10}))
     {'folder': '1e5', 'lr': 1e-10}

@@ -1,4 +1,4 @@
-"""The problems of the papers: batches, loss, measures, and what a network that does not look reaches."""
+"""The tasks of the papers, and your own sequences as a task: batches, loss, metrics and baseline."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def _checked(entry: registry.Entry) -> type[Task]:
-    """Return a task's class; runs write down the name that stands in it."""
+    """Return the class of a task; its ``name``, which runs record, must be that of its registry entry."""
     task = entry.load()
     if not (isinstance(task, type) and issubclass(task, Task) and getattr(task, "name", None) == entry.name):
         raise ConfigError(f"task {entry.name} is not a Task whose name is {entry.name!r}: set name in its class")

@@ -24,7 +24,7 @@ class Adding(Synthetic):
     (T - 1) // 2 as in scoRNN, ENRNN and projUNN.
 
     Args:
-        length: T.
+        length: T, the number of time steps.
     """
 
     name: ClassVar[str] = "adding"
@@ -34,20 +34,20 @@ class Adding(Synthetic):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        at_least("length", self.length, 3)  # below, the first half is empty
+        at_least("length", self.length, 3)  # with fewer, the first half is empty
 
     @property
     def input_size(self) -> int:
-        """Value and marker."""
+        """2: value and marker."""
         return 2
 
     @property
     def output_size(self) -> int:
-        """The sum."""
+        """1: the sum."""
         return 1
 
     def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
-        """Draw values, then a place in each half."""
+        """Draw the values, then the position of the marker in each half."""
         half, rows = (self.length - 1) // 2, len(generators)
         values = np.empty((rows, self.length), dtype=np.float32)
         places = np.empty((rows, 2), dtype=np.int64)
@@ -61,13 +61,13 @@ class Adding(Synthetic):
         return Batch(inputs, torch.from_numpy(sums), per_step=False)
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum the squared errors of the answers."""
+        """Return the sum of the squared errors."""
         return squared_error(outputs, batch.targets)
 
     def terms(self, batch: Batch) -> float:
-        """One answer a sequence."""
+        """Return the number of sequences: the loss has one term for each."""
         return float(batch.size)
 
     def baseline(self) -> dict[str, float]:
-        """Always answering 1: the variance of the sum of two U(0, 1), 1/6."""
+        """Return the loss of the constant prediction 1: the variance of the sum of two U(0, 1), 1/6."""
         return {"loss": 1 / 6}

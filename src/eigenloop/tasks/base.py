@@ -1,4 +1,4 @@
-"""What every task is: batches that are functions of their position, a loss, measures, and a baseline."""
+"""The interface of a task: batches as a function of the training step, a loss, metrics and a baseline."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from eigenloop.tasks.tally import Tally
 
 @dataclass(frozen=True)
 class Batch:
-    """Sequences side by side, time first.
+    """A batch of sequences, time first.
 
     Attributes:
-        inputs: (T, B, m), or (T, B) int64 where the task's inputs are tokens.
+        inputs: (T, B, m), or (T, B) int64 if the task's inputs are tokens.
         targets: (T, B) classes or (T, B, k) values; without T if not `per_step`.
-        per_step: there is a target for every step; otherwise one for each sequence.
-        lengths: (B,) valid steps of each sequence; None where all are valid. Steps beyond count for nothing.
-        continues: the state after the batch before goes on here.
-        lr_scale: factor of the learning rates in this step.
-        weights: (B,) what each sequence counts in the loss; None where all count alike.
+        per_step: there is a target for every time step; otherwise one for each sequence.
+        lengths: (B,) number of valid steps of each sequence; None if all are valid. Further steps are ignored.
+        continues: the sequences continue those of the previous batch, so its final states are the initial ones.
+        lr_scale: factor for the learning rates in this training step.
+        weights: (B,) weight of each sequence in the loss; None for equal weights.
     """
 
     inputs: Tensor
@@ -52,7 +52,7 @@ class Batch:
         return bool(torch.isfinite(self.inputs).all() and torch.isfinite(self.targets).all())
 
     def part(self, index: int, count: int) -> Batch:
-        """Return the `index`-th of `count` nearly equal parts, cut between sequences."""
+        """Return the `index`-th of `count` parts with nearly the same number of sequences."""
         low, high = self.size * index // count, self.size * (index + 1) // count
         return dataclasses.replace(
             self,
@@ -63,7 +63,7 @@ class Batch:
         )
 
     def segment(self, start: int, stop: int) -> Batch:
-        """Return the steps from `start` to `stop`; targets of whole sequences go with every segment."""
+        """Return the time steps from `start` to `stop`; every segment has the targets of whole sequences."""
         return dataclasses.replace(
             self,
             inputs=self.inputs[start:stop],
@@ -73,7 +73,7 @@ class Batch:
         )
 
     def to(self, device: torch.device, dtype: torch.dtype) -> Batch:
-        """Move the tensors, and give those of floating point another precision."""
+        """Return the batch on another device, with floating-point tensors converted to `dtype`."""
 
         def moved(tensor: Tensor) -> Tensor:
             return tensor.to(device, dtype if tensor.is_floating_point() else tensor.dtype)
@@ -85,106 +85,106 @@ class Batch:
 
 
 class Task(ABC):
-    """A problem to train on.
+    """A task: the data to train on, the loss and the metrics.
 
-    A subclass is a frozen dataclass whose fields are its options. Nothing is carried from one call to the next: the
-    batch of a training step depends on the step, the batch size and the seed only, so that any process, or a run
-    that is taken up again, sees the same data.
+    A subclass is a frozen dataclass whose fields are its options. A task has no state between calls: the batch of a
+    training step depends only on the step, the batch size and the seed, so that every process, and a run that is
+    resumed, sees the same data.
     """
 
-    #: The name by which the command line knows it.
+    #: The name of the task on the command line and in a configuration.
     name: ClassVar[str]
-    #: The measure by which runs are compared, and in which direction.
+    #: The metric by which runs are compared, and whether higher is better.
     metric: ClassVar[str] = "loss"
     higher_is_better: ClassVar[bool] = False
-    #: Inputs are token numbers below `input_size`, for an embedding or one-hot vectors.
+    #: Inputs are token indices below `input_size`, for an embedding or one-hot vectors.
     tokens: ClassVar[bool] = False
-    #: Only the state after the last step is read.
+    #: Only the hidden state after the last time step is read out.
     last: ClassVar[bool] = False
 
     @property
     def pooling(self) -> Pool | None:
-        """What is read of a sequence that has one target; None where there is one for every step."""
+        """How hidden states are pooled for sequences with one target; None if there is a target for every step."""
         return "last" if self.last else None
 
     @property
     def scales(self) -> frozenset[str]:
-        """Whether the network scales its ``"input"`` and ``"output"``, with what `scalings` returns."""
+        """Which of ``"input"`` and ``"output"`` the network scales, by the values of `scalings`."""
         return frozenset()
 
     @property
     @abstractmethod
     def input_size(self) -> int:
-        """Features of the input at one step; the number of tokens where inputs are tokens."""
+        """Number of input features at a time step, or the vocabulary size if inputs are tokens."""
 
     @property
     @abstractmethod
     def output_size(self) -> int:
-        """Features that the read-out delivers."""
+        """Number of outputs of the read-out."""
 
     @abstractmethod
     def steps_per_epoch(self, batch_size: int) -> int | None:
-        """Return how many batches see all the data once; None where the data never repeats."""
+        """Return the number of batches in an epoch, or None if new data are generated for every batch."""
 
     @abstractmethod
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Return the batch of training step 0, 1, ..."""
+        """Return the batch of a training step, counted from 0."""
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The parts that can be evaluated; the choice of a model may use ``"valid"`` only."""
+        """The splits that can be evaluated; only ``"valid"`` may be used to choose a network."""
         return ("valid", "test")
 
     @abstractmethod
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Return all of ``"valid"`` or ``"test"``, always the same and in the same order."""
+        """Yield all batches of a split, ``"valid"`` or ``"test"``, always the same data in the same order."""
 
     @abstractmethod
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Return the sum of the loss over the terms of a batch; `terms` counts them."""
+        """Return the sum of the loss over all terms of a batch; `terms` is their number."""
 
     @abstractmethod
     def terms(self, batch: Batch) -> float:
-        """Return the number of terms in the loss of a batch, by which the sum is divided."""
+        """Return the number of terms in the loss of a batch, or their total weight, by which the sum is divided."""
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return further measures of a batch as sums with counts."""
+        """Return metrics of a batch other than the loss, as sums with counts."""
         return Tally()
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Turn the means of loss and measures into what is reported."""
+        """Convert the means of the loss and of `measures` into the reported metrics."""
         return dict(means)
 
     @abstractmethod
     def baseline(self) -> dict[str, float]:
-        """Return what the best guess without looking at the input reaches, by name of the metric."""
+        """Return the score of the best prediction that ignores the input, by name of the metric."""
 
     def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return mean and scale of what the network scales (`scales`), learnt from the training split."""
+        """Return (mean, scale) of the training split for each of `scales`."""
         return {}
 
     @property
     def short_name(self) -> str:
-        """What its runs are called, where nobody says."""
+        """The name of the task in the default name of a run folder."""
         return self.name
 
     @property
     def counted(self) -> str | None:
-        """What the measures of a training are over, where they are not over whole sequences."""
+        """What metrics are averaged over, in words, if not over whole sequences; otherwise None."""
         return None
 
     def settled(self) -> Task:
-        """Return the task with all that its files decide written into its options, as a run remembers it."""
+        """Return the task with options that depend on its files filled in, as a run stores it."""
         return self
 
     def changed_files(self) -> list[str]:
-        """Say of each file that it is no longer the one that this run was trained with."""
+        """Return a sentence for each file whose content has changed since the run began."""
         return []
 
     def introduction(self) -> list[str]:
-        """Return lines that say what was read, for people to see before a training starts."""
+        """Return lines that describe the data, shown to the user before a training starts."""
         return []
 
     def prepare(self) -> None:
-        """Read whatever the task reads from files, so that what is wrong there is reported before anything starts."""
+        """Read the files of the task, so that errors in them are reported before a training starts."""
         self.baseline()

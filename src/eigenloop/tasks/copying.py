@@ -14,7 +14,7 @@ from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.recall import BLANK, DATA, Recall
 from eigenloop.tasks.synthetic import one_hot
 
-#: Symbols are 1 to 8, then comes the marker.
+#: The symbols are 1 to 8, the marker is 9.
 KINDS, MARKER = 8, 9
 
 
@@ -22,16 +22,16 @@ KINDS, MARKER = 8, 9
 class Copying(Recall):
     """Repeat ten symbols after `delay` blanks: cross-entropy over all T + 20 steps.
 
-    Two conventions are in use, and a number without one means little:
+    Papers use two conventions, and results are comparable only within one of them:
 
-    * ``"marker"``: 10 data, T blanks, the marker, 9 blanks; the answer starts at the marker (expRNN, projUNN, QORNN,
+    * ``"marker"``: 10 symbols, T blanks, the marker, 9 blanks; the output starts at the marker (expRNN, projUNN, QORNN,
       NC-GRU);
-    * ``"after-marker"``: 10 data, T - 1 blanks, the marker, 10 blanks; it starts one step later (scoRNN, ENRNN, nnRNN,
-      GORU, EURNN, oRNN).
+    * ``"after-marker"``: 10 symbols, T - 1 blanks, the marker, 10 blanks; the output starts one step later (scoRNN,
+      ENRNN, nnRNN, GORU, EURNN, oRNN).
 
     Args:
         delay: T.
-        convention: where the answer starts.
+        convention: where the output starts.
     """
 
     name: ClassVar[str] = "copying"
@@ -47,16 +47,16 @@ class Copying(Recall):
 
     @property
     def input_size(self) -> int:
-        """Blank, eight symbols, marker."""
+        """10: the blank, eight symbols and the marker."""
         return KINDS + 2
 
     @property
     def total_steps(self) -> int:
-        """T + 20, all steps."""
+        """T + 20, the number of time steps."""
         return self.delay + 2 * DATA
 
     def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
-        """Draw the ten symbols, 1 to 8."""
+        """Draw ten symbols, 1 to 8, for each sequence."""
         data = torch.from_numpy(np.stack([generator.integers(1, KINDS + 1, DATA) for generator in generators], axis=1))
         inputs = torch.zeros(self.total_steps, len(generators), self.input_size)
         inputs[:DATA] = one_hot(data, self.input_size)

@@ -14,7 +14,7 @@ from eigenloop.tasks.options import at_least
 from eigenloop.tasks.recall import BLANK, DATA, Recall
 from eigenloop.tasks.synthetic import one_hot
 
-#: Symbols are 1 to 9, then comes the marker.
+#: The symbols are 1 to 9, the marker is 10.
 KINDS, MARKER = 9, 10
 
 
@@ -23,9 +23,10 @@ class Denoise(Recall):
     """Pick ten symbols out of T + 9 steps of noise and repeat them: cross-entropy over all T + 20 steps.
 
     Args:
-        length: T; the ten symbols stand at random places among the first T + 9 steps, then come marker and 10 blanks.
-        published: draw as the published generator does: places may coincide, so that a later symbol hides an earlier
-            one whose answer cannot be known, and the marker is a vector of zeros.
+        length: T; the ten symbols are at random positions in the first T + 9 steps, then follow the marker and 10
+            blanks.
+        published: draw as the published code does: positions may coincide, so that a later symbol overwrites an
+            earlier one, which is still a target; and the marker is a vector of zeros.
     """
 
     name: ClassVar[str] = "denoise"
@@ -40,16 +41,16 @@ class Denoise(Recall):
 
     @property
     def total_steps(self) -> int:
-        """T + 20, all steps."""
+        """T + 20, the number of time steps."""
         return self.length + 2 * DATA
 
     @property
     def input_size(self) -> int:
-        """Blank, nine symbols, and a marker that the published generator has no room for."""
+        """11: the blank, nine symbols and the marker; 10 with `published`, where the marker has no input."""
         return KINDS + 1 if self.published else KINDS + 2
 
     def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
-        """Draw ten symbols, 1 to 9, and their places in increasing order."""
+        """Draw ten symbols, 1 to 9, and their positions in increasing order."""
         open_steps, rows = self.length + DATA - 1, len(generators)
         data, places = np.empty((2, DATA, rows), dtype=np.int64)
         for row, generator in enumerate(generators):
@@ -60,7 +61,7 @@ class Denoise(Recall):
                 places[:, row] = np.sort(generator.choice(open_steps, DATA, replace=False))
         symbols = np.full((self.total_steps, rows), BLANK)
         columns = np.arange(rows)
-        for place, value in zip(places, data, strict=True):  # in order, so that a later symbol hides an earlier one
+        for place, value in zip(places, data, strict=True):  # in order: a later symbol overwrites an earlier one
             symbols[place, columns] = value
         symbols[open_steps] = MARKER
         targets = torch.full(symbols.shape, BLANK)

@@ -1,4 +1,4 @@
-"""The files of MNIST (LeCun, Cortes, Burges), and which of the training images are held out for validation."""
+"""The files of MNIST (LeCun, Cortes, Burges), and the choice of training images to hold out for validation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _source(name: str, sha256: str, packed_sha256: str) -> Source:
     return Source(name, ("mnist", "MNIST/raw"), sha256, url, packed_sha256)
 
 
-#: Images and labels.
+#: The files with images and labels of each split.
 SOURCES = {
     "train": (
         _source(
@@ -53,7 +53,7 @@ SOURCES = {
 
 @dataclass(frozen=True, eq=False)
 class Digits:
-    """Images (n, 784) and labels (n,) of a file, and the numbers of those that belong to a part, in its order."""
+    """Images (n, 784) and labels (n,) of a file, and the indices (`items`) of those in a split, in its order."""
 
     path: Path
     images: NDArray[np.uint8]
@@ -61,9 +61,9 @@ class Digits:
     items: NDArray[np.int64]
 
     def hold_out(self, seed: int) -> tuple[Digits, Digits]:
-        """Return those to train on and those held out, drawn as nnRNN draws them.
+        """Return the images to train on and those held out, chosen as in nnRNN's code.
 
-        The generator draws an order of the 784 pixels first, whether or not it is used, then one of the images.
+        The generator first draws a permutation of the 784 pixels, used or not, and then one of the images.
         """
         held = len(self.images) // HELD_OUT
         if held == 0:
@@ -77,7 +77,11 @@ class Digits:
 
 
 def read(part: str, data_dir: Path | None, verify: bool) -> Digits:
-    """Read the images and labels of ``"train"`` or ``"test"``, in the order of the file."""
+    """Read the images and labels of ``"train"`` or ``"test"``, in the order of the file.
+
+    Raises:
+        DataError: a file is missing, damaged, or with `verify` not the published one.
+    """
     (image_path, image_data), (label_path, label_data) = (source.content(data_dir, verify) for source in SOURCES[part])
     images, labels = idx.images(image_path, image_data), idx.labels(label_path, label_data)
     if len(images) != len(labels):

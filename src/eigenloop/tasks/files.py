@@ -1,7 +1,7 @@
-"""Where data files come from: a folder of the user's, gzipped or not, or else a download that is checked.
+"""Locating data files, gzipped or not: in the user's data folder, or by a download with a verified checksum.
 
-Nothing is shipped. A file is looked for in the folder that was given (``--data-dir``), else in the one that
-``EIGENLOOP_DATA`` names, then in the folder of earlier downloads; and downloaded if it is nowhere.
+The package contains no data. A file is looked for in the given folder (``--data-dir``), or else in the one that
+``EIGENLOOP_DATA`` names, then in the folder of earlier downloads; if it is in none of them, it is downloaded.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from eigenloop.errors import DataError
 
-#: The variable that names the folder with data.
+#: The environment variable that names the data folder.
 VARIABLE = "EIGENLOOP_DATA"
 
 
@@ -25,10 +25,10 @@ class Source:
 
     Attributes:
         name: its name, without ``.gz``.
-        folders: where it stands below the data folder, the usual place first.
-        sha256: of the content, not compressed.
-        url: where it can be had; None if it cannot be downloaded.
-        packed_sha256: of what the address delivers, if that is gzipped.
+        folders: subfolders of the data folder in which it may be, the usual one first.
+        sha256: hash of the uncompressed content.
+        url: where to download it; None if it cannot be downloaded.
+        packed_sha256: hash of the download, if that is gzipped.
     """
 
     name: str
@@ -38,10 +38,13 @@ class Source:
     packed_sha256: str | None = None
 
     def content(self, data_dir: Path | None, verify: bool = True) -> tuple[Path, bytes]:
-        """Return the file that was found or downloaded, and what is in it.
+        """Find the file or download it; return its path and its content.
 
-        `verify` wants the published content; without it the file must stand in the data folder, since a download would
-        mix the published one with the user's own.
+        With `verify` the content must be the published one. Without it the file must be in the data folder, because a
+        download would mix published files with the user's own.
+
+        Raises:
+            DataError: the file is missing, cannot be downloaded or read, or is not the published one.
         """
         path = self.path(data_dir) if verify else self._own(data_dir)
         data = read(path)
@@ -55,11 +58,11 @@ class Source:
         return path, data
 
     def path(self, data_dir: Path | None) -> Path:
-        """Find the file, or download it."""
+        """Find the file, or download it, and return its path."""
         return self.given(data_dir) or self._earlier() or self._downloaded(data_folder(data_dir))
 
     def given(self, data_dir: Path | None) -> Path | None:
-        """Return the file in the data folder, if it is there."""
+        """Return the path of the file in the data folder, or None if it is not there."""
         folder = data_folder(data_dir)
         return None if folder is None else find(folder, self.folders, self._names)
 
@@ -91,7 +94,7 @@ class Source:
         return f"it is not in {folder} (looked for {self.folders[0]}/{self.name}, gzipped or not)"
 
     def _downloaded(self, folder: Path | None) -> Path:
-        import pooch  # only to download, and it imports a web client
+        import pooch  # imported only for a download, because it imports a web client
 
         missing = self._missing(folder)
         if self.url is None:
@@ -107,7 +110,7 @@ class Source:
 
 
 def data_folder(data_dir: Path | None) -> Path | None:
-    """Return the folder that was given or that the environment names; it must exist."""
+    """Return `data_dir`, or the folder that EIGENLOOP_DATA names, or None; raises DataError if it does not exist."""
     named = data_dir if data_dir is not None else os.environ.get(VARIABLE)
     if not named:
         return None
@@ -119,9 +122,9 @@ def data_folder(data_dir: Path | None) -> Path | None:
 
 
 def find(folder: Path, below: tuple[str, ...], names: tuple[str, ...]) -> Path | None:
-    """Return the first file of these names in these folders below `folder`, or in `folder` itself.
+    """Return the first file with one of these names in these subfolders of `folder`, or in `folder` itself.
 
-    What stands there and is not a file is returned too: reading it says so, where passing it over would hide it.
+    Something that is not a file is returned too, so that reading it gives an error instead of hiding the mistake.
     """
     for path in (folder / sub / name for sub in (*below, "") for name in names):
         try:
@@ -135,7 +138,7 @@ def find(folder: Path, below: tuple[str, ...], names: tuple[str, ...]) -> Path |
 
 
 def read(path: Path) -> bytes:
-    """Read a file, gzipped or not, whatever its name says."""
+    """Return the content of a file, unpacked if it is gzipped, whatever its name; raises DataError if it is damaged."""
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data

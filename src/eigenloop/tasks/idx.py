@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from eigenloop.errors import DataError
 
 SIDE, CLASSES = 28, 10
-#: Unsigned bytes, in the number of dimensions that the last byte gives.
+#: Magic number for unsigned bytes; the number of dimensions is added to it.
 _MAGIC = 0x0800
 
 
@@ -22,7 +22,7 @@ def images(path: Path, data: bytes) -> NDArray[np.uint8]:
 
 
 def labels(path: Path, data: bytes) -> NDArray[np.uint8]:
-    """Return the digits, (n,)."""
+    """Return the labels, (n,), digits 0 to 9."""
     digits = _items(path, data, ())
     if digits.max() >= CLASSES:
         position = int(np.argmax(digits >= CLASSES))
@@ -31,7 +31,7 @@ def labels(path: Path, data: bytes) -> NDArray[np.uint8]:
 
 
 def _items(path: Path, data: bytes, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return n items of this shape, after everything that the header says was compared with what is there."""
+    """Return (n, *shape) unsigned bytes; raises DataError if header and content do not agree with that."""
     dims = 1 + len(shape)
     header = 4 + 4 * dims
     if len(data) < header:

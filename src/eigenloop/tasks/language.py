@@ -1,4 +1,4 @@
-"""Language modelling: the next token of a text, read in streams."""
+"""Language modelling: prediction of the next token of a text, read as parallel streams."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ from eigenloop.tasks.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class LanguageModelling(Task):
-    """Predict the next token of a text that is read in as many streams as the batch is wide.
+    """Predict the next token of a text, which is cut into as many parallel streams as there are sequences in a batch.
 
     Args:
-        bptt: steps of a segment, through which gradients go.
-        carry: the state goes on from one segment to the next; without it each starts afresh, as in NC-GRU's code.
-        varied: segments of random lengths around `bptt`, and learning rates in proportion (AWD-LSTM, NC-GRU).
-        eval_streams: streams that valid and test are read in, whatever the batch size, since they change the result.
-        verify: want the published files; your own text, in the same format and under the same names, needs
-            ``False``.
+        bptt: time steps of a segment, through which gradients are propagated.
+        carry: carry the hidden state from one segment to the next; otherwise each starts from the initial state, as in
+            NC-GRU's code.
+        varied: segments of random lengths around `bptt`, with learning rates in proportion (AWD-LSTM, NC-GRU).
+        eval_streams: number of streams of the validation and test texts, whatever the batch size, because it affects
+            the result.
+        verify: require the published files; set ``False`` for your own text, in the same format and under the same
+            names.
         data_dir: the folder with the data, or the one above.
     """
 
@@ -49,21 +51,21 @@ class LanguageModelling(Task):
 
     @abstractmethod
     def _read(self) -> Corpus:
-        """Read the three texts."""
+        """Read the training, validation and test texts."""
 
     @cached_property
     def corpus(self) -> Corpus:
-        """The texts in numbers."""
+        """The texts as token indices."""
         return self._read()
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """What each number means."""
+        """The token of each index."""
         return self.corpus.vocabulary
 
     @abstractmethod
     def decode(self, tokens: Tensor | Iterable[int]) -> str:
-        """Turn numbers into text."""
+        """Return the text of token indices."""
 
     def _symbols(self, tokens: Tensor | Iterable[int]) -> Iterator[str]:
         symbols = (self.vocabulary[int(token)] for token in tokens)
@@ -71,20 +73,20 @@ class LanguageModelling(Task):
 
     @property
     def input_size(self) -> int:
-        """Tokens."""
+        """The vocabulary size."""
         return len(self.vocabulary)
 
     @property
     def output_size(self) -> int:
-        """A score for each token to be the next."""
+        """The vocabulary size: one logit for each token."""
         return len(self.vocabulary)
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many segments the training text has."""
+        """Return the number of segments of the training text."""
         return segment_count(predictions(len(self.corpus.tokens["train"]), batch_size), self.bptt, self.varied)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Return the segment of a step; the state is fresh at the start of every epoch."""
+        """Return the segment of a training step; every epoch begins with the initial state."""
         return train_segment(
             self.corpus.tokens["train"],
             step,
@@ -96,27 +98,27 @@ class LanguageModelling(Task):
         )
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Return all segments of a text, in `eval_streams` streams."""
+        """Yield all segments of a text, in `eval_streams` streams."""
         return all_segments(self.corpus.tokens[split], self.eval_streams, bptt=self.bptt, carry=self.carry)
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum the cross-entropies of all predictions."""
+        """Return the sum of the cross-entropies of all predictions."""
         return cross_entropy(outputs, batch.targets, valid_mask(batch))
 
     def terms(self, batch: Batch) -> float:
-        """Predicted tokens."""
+        """Return the number of predicted tokens."""
         return valid_steps(batch)
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return the share of the tokens that were thought the likeliest."""
+        """Return the accuracy: the share of tokens with the largest predicted probability."""
         return Tally(accuracy=(correct(outputs, batch.targets, valid_mask(batch)), valid_steps(batch)))
 
     def baseline(self) -> dict[str, float]:
-        """Return the frequencies of the training text as the prediction: their entropy, and the commonest token."""
+        """Return the loss of predicting the token frequencies of the training text, and the accuracy of its mode."""
         shares = np.bincount(self.corpus.tokens["train"]) / len(self.corpus.tokens["train"])
         return self.metrics({"loss": float(-(shares * np.log(shares)).sum()), "accuracy": float(shares.max())})
 
     def prepare(self) -> None:
-        """Read the texts; those to evaluate must be long enough for their streams."""
+        """Read the texts; raises ValueError if a text to evaluate is too short for `eval_streams`."""
         for split in self.splits:
             predictions(len(self.corpus.tokens[split]), self.eval_streams)

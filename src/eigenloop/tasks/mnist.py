@@ -1,4 +1,4 @@
-"""MNIST pixel by pixel (Le, Jaitly, Hinton 2015), in the order of the rows or in a fixed random one."""
+"""MNIST pixel by pixel (Le, Jaitly, Hinton 2015), row by row or in a fixed random order."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eigenloop.tasks.options import one_of
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.tally import Tally
 
-#: Seeds of the orders in use: that of Wisdom et al., scoRNN, expRNN, projUNN; that of nnRNN; that of EUNN, for Python.
+#: Seeds of the published pixel orders: Wisdom et al., scoRNN, expRNN, projUNN; nnRNN; EUNN (Python's generator).
 STANDARD, NNRNN, EUNN = 92916, 1234, 2017
 Named = Literal["standard", "nnrnn", "eunn"]
 
@@ -33,11 +33,11 @@ class PixelMNIST(Task):
     """Name the digit after 784 steps of one pixel, between 0 and 1.
 
     Args:
-        split: ``"50k"`` holds 10,000 training images out for validation, as nnRNN does; ``"60k"`` trains on all of
-            them, and there is a test split only.
+        split: ``"50k"`` holds out 10,000 training images for validation, as nnRNN does; ``"60k"`` trains on all of
+            them, without a validation split.
         shuffle: draw a new order of the training images for every epoch; nnRNN does not.
-        verify: want the published files; other images of 28 x 28 in the same format, of which a sixth is held out, need
-            ``False``.
+        verify: require the published files; set ``False`` for other images of 28 x 28 pixels in the same format, of
+            which a sixth is held out.
         data_dir: the folder with the data, or the one above.
     """
 
@@ -56,31 +56,31 @@ class PixelMNIST(Task):
     @property
     @abstractmethod
     def split_seed(self) -> int:
-        """The generator that draws an order of the pixels and then, from where that leaves it, the images held out."""
+        """The seed of the generator that draws first a pixel order and then the images to hold out."""
 
     @property
     def pixel_order(self) -> NDArray[np.int64] | None:
-        """Which pixel each step sees; None for one row after the other."""
+        """The index of the pixel at each time step; None for row by row."""
         return None
 
     @property
     def input_size(self) -> int:
-        """One pixel."""
+        """1: a pixel."""
         return 1
 
     @property
     def output_size(self) -> int:
-        """Ten digits."""
+        """10: the digits."""
         return CLASSES
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """Without held-out training images there is nothing to choose by."""
+        """Validation and test splits; with ``split="60k"`` only the test split."""
         return ("valid", "test") if self.split == "50k" else ("test",)
 
     @cached_property
     def _parts(self) -> dict[str, Digits]:
-        """Train and test images, and those held out of the first."""
+        """The images of each split."""
         train, test = (digits.read(part, self.data_dir, self.verify) for part in ("train", "test"))
         if self.split == "60k":
             return {"train": train, "test": test}
@@ -100,16 +100,16 @@ class PixelMNIST(Task):
         return Batch(inputs, torch.from_numpy(part.labels[items]).long(), per_step=False)
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many batches see all training images once."""
+        """Return the number of batches in an epoch."""
         return batches_in(len(self._parts["train"].items), batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Return the images whose turn it is."""
+        """Return the images of a training step."""
         part = self._parts["train"]
         return self._batch(part, items_of(step, batch_size, len(part.items), self.shuffle, seed))
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Return the images of a part."""
+        """Yield the images of a split; raises ValueError if there is no such split."""
         if split not in self.splits:
             raise ValueError(f"with split={self.split!r} the parts to evaluate are {self.splits}, got {split!r}")
         size = len(self._parts[split].items)
@@ -117,19 +117,19 @@ class PixelMNIST(Task):
             yield self._batch(self._parts[split], np.arange(start, min(start + batch_size, size)))
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum the cross-entropies of all images."""
+        """Return the sum of the cross-entropies of all images."""
         return cross_entropy(outputs, batch.targets)
 
     def terms(self, batch: Batch) -> float:
-        """One an image."""
+        """Return the number of images."""
         return float(batch.size)
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return the share of the digits that are named right."""
+        """Return the accuracy: the share of images with the right digit."""
         return Tally(accuracy=(correct(outputs, batch.targets), batch.size))
 
     def baseline(self) -> dict[str, float]:
-        """Always the digit that is commonest in training, and the entropy of the digits in training as the loss."""
+        """Return the entropy of the training labels as the loss, and the share of their most frequent digit."""
         part = self._parts["train"]
         shares = np.bincount(part.labels[part.items], minlength=CLASSES) / len(part.items)
         seen = shares[shares > 0]
@@ -140,14 +140,14 @@ class PixelMNIST(Task):
 class SequentialMNIST(PixelMNIST):
     """Name the digit after 784 steps of one pixel, row by row.
 
-    The images held out are those of ``pmnist`` in its standard order.
+    The held-out images are those of ``pmnist`` with the standard permutation.
     """
 
     name: ClassVar[str] = "smnist"
 
     @property
     def split_seed(self) -> int:
-        """The usual one."""
+        """The seed of Wisdom et al."""
         return STANDARD
 
 
@@ -156,9 +156,10 @@ class PermutedMNIST(PixelMNIST):
     """Name the digit after 784 steps of one pixel, in a random order: step t sees pixel p(t) of every image.
 
     Args:
-        permutation: ``"standard"`` is NumPy's ``RandomState(92916)``, used by most; ``"nnrnn"`` the seed 1234; a number
-            another seed. ``"eunn"`` is Python's shuffle with seed 2017. nnRNN draws the images to hold out from the
-            generator that drew the pixels, and so does every seed here; ``"eunn"`` holds out what the standard does.
+        permutation: ``"standard"`` is NumPy's ``RandomState(92916)``, which most papers use; ``"nnrnn"`` has the seed
+            1234; a number is another seed. ``"eunn"`` is Python's shuffle with seed 2017. As in nnRNN, the generator
+            that draws the pixel order also chooses the images to hold out; ``"eunn"`` holds out the same images as
+            ``"standard"``.
     """
 
     name: ClassVar[str] = "pmnist"
@@ -175,14 +176,14 @@ class PermutedMNIST(PixelMNIST):
 
     @property
     def split_seed(self) -> int:
-        """The seed of the pixels."""
+        """The seed of the pixel order; that of ``"standard"`` for ``"eunn"``."""
         if isinstance(self.permutation, str):
             return NNRNN if self.permutation == "nnrnn" else STANDARD
         return self.permutation
 
     @property
     def pixel_order(self) -> NDArray[np.int64]:
-        """Which pixel each step sees, p."""
+        """p, the index of the pixel at each time step."""
         if self.permutation == "eunn":
             pixels = list(range(PIXELS))
             random.Random(EUNN).shuffle(pixels)

@@ -1,4 +1,4 @@
-"""What can be wrong with a task's options."""
+"""Checks of a task's options."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 
 def at_least(name: str, value: int, low: int) -> None:
-    """Refuse an option below its smallest value."""
+    """Raise a ValueError if an option is below its smallest value."""
     if value < low:
         raise ValueError(f"{name} must be at least {low}, got {value}")
 
 
 def one_of(name: str, value: object, known: Collection[object]) -> None:
-    """Refuse an option that is none of those there are."""
+    """Raise a ValueError if an option is not one of the known values."""
     if value not in known:
         raise ValueError(f"{name} is one of {', '.join(map(str, known))}, got {value!r}")

@@ -1,4 +1,4 @@
-"""Which items of a fixed set a training step sees: a function of the step and the seed, with nothing to remember."""
+"""The items of a fixed training set in each training step, as a function of the step and the seed, without state."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
-#: Marks the numbers drawn for the order of an epoch, apart from those of the data themselves.
+#: Part of the seed for the order of an epoch, to keep it apart from the random numbers of the data.
 _ORDER = 3
 
 
 def batches_in(size: int, batch_size: int) -> int:
-    """Return how many batches hold `size` items; the last may be smaller."""
+    """Return the number of batches that hold `size` items; the last may be smaller."""
     return -(-size // batch_size)
 
 
 def items_of(step: int, batch_size: int, size: int, shuffle: bool, seed: int) -> NDArray[np.int64]:
-    """Return the numbers of the items in the batch of a training step.
+    """Return the indices of the items in the batch of a training step.
 
-    Every epoch sees each item once, in an order of its own if they are shuffled.
+    Every epoch contains each item once, in a new order if they are shuffled.
 
     >>> items_of(0, 4, 10, False, 0), items_of(2, 4, 10, False, 0)
     (array([0, 1, 2, 3]), array([8, 9]))

@@ -18,7 +18,7 @@ from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.synthetic import Synthetic, one_hot
 from eigenloop.tasks.tally import Tally
 
-#: Counts stop here.
+#: The largest count.
 DEEPEST = 5
 
 
@@ -26,12 +26,12 @@ DEEPEST = 5
 class Parenthesis(Synthetic):
     """Count the open brackets of each type, at every step.
 
-    Tokens 2k and 2k + 1 open and close type k, the last token is noise; each step draws one of them alike. A count goes
-    up to 5 and down to 0 and stays there. The output is one of six counts for each type.
+    Tokens 2k and 2k + 1 open and close a bracket of type k, the last token is noise; each step draws one of them with
+    equal probability. Counts are limited to 0 and 5. The output is one of six counts for each type.
 
     Args:
-        length: T.
-        types: types of brackets; the published code has 3 where its paper says 10.
+        length: T, the number of time steps.
+        types: number of types of brackets; the published code has 3, its paper 10.
         objective: ``"mse"`` between the outputs and one-hot counts, as published, or ``"cross-entropy"``.
     """
 
@@ -51,44 +51,44 @@ class Parenthesis(Synthetic):
 
     @property
     def input_size(self) -> int:
-        """An opening and a closing bracket of each type, and noise."""
+        """2 * types + 1: an opening and a closing bracket of each type, and noise."""
         return 2 * self.types + 1
 
     @property
     def output_size(self) -> int:
-        """Six counts of each type."""
+        """6 * types: six counts of each type."""
         return (DEEPEST + 1) * self.types
 
     def draw(self, generators: Sequence[np.random.Generator]) -> Batch:
-        """Draw tokens and count."""
+        """Draw the tokens and count the open brackets."""
         tokens = np.stack([g.integers(0, self.input_size, self.length, dtype=np.uint8) for g in generators], axis=1)
         counts = torch.from_numpy(open_brackets(tokens, self.types)).transpose(1, 2)
         return Batch(one_hot(torch.from_numpy(tokens).long(), self.input_size), counts.long())
 
     def _counts(self, outputs: Tensor) -> Tensor:
-        """Return the outputs with the six counts of each type apart: (T, B, types, 6)."""
+        """Return the outputs reshaped to (T, B, types, 6), six counts of each type."""
         return outputs.unflatten(-1, (self.types, DEEPEST + 1))
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum the errors of all steps and types."""
+        """Return the sum of the errors over all time steps and types."""
         if self.objective == "cross-entropy":
             return cross_entropy(self._counts(outputs), batch.targets)
         wanted = one_hot(batch.targets, DEEPEST + 1, outputs.dtype)
         return squared_error(self._counts(outputs), wanted)
 
     def terms(self, batch: Batch) -> float:
-        """Every type at every step, each with six outputs where these are squared."""
+        """Return the number of steps times types, and times the six outputs if the objective is ``"mse"``."""
         return valid_steps(batch) * self.types * (1 if self.objective == "cross-entropy" else DEEPEST + 1)
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return the share of the counts that are right."""
+        """Return the accuracy: the share of correct counts."""
         return Tally(accuracy=(correct(self._counts(outputs), batch.targets), valid_steps(batch) * self.types))
 
     def baseline(self) -> dict[str, float]:
-        """Return what the frequencies of the counts at every step reach as outputs; early counts are small."""
+        """Return the score of predicting the frequencies of the counts at each step, where early counts are small."""
         p = count_frequencies(self.length, self.types)
         if self.objective == "cross-entropy":
-            from scipy.special import entr  # not for every import of the tasks
+            from scipy.special import entr  # here, because importing the tasks does not need it
 
             loss = float(entr(p).sum(axis=1).mean())
         else:
@@ -97,11 +97,12 @@ class Parenthesis(Synthetic):
 
 
 def open_brackets(tokens: NDArray[np.uint8], types: int) -> NDArray[np.int8]:
-    """Count the open brackets after every step: tokens (T, B) give counts (T, types, B), 0 to 5.
+    """Return the number of open brackets after every step: tokens (T, B) give counts (T, types, B), 0 to 5.
 
-    A count depends on the one before, and a loop over time pays for a call at every step, however small. So time is cut
-    into blocks that are walked side by side. A block takes count c to c + (its sum of changes), but no lower than it
-    takes 0 and no higher than it takes 5: walks from these two tell where each block begins, and a third walk counts.
+    Each count depends on the one before, and a loop over T steps would pay the overhead of a NumPy call at each. So
+    time is cut into about sqrt(T) blocks that are processed in parallel. A block maps a count c to c + (the sum of its
+    changes), clipped to the interval from its result for 0 to its result for 5. Two passes, from 0 and from 5, give
+    these bounds and with them the count at the beginning of each block; a third pass computes all counts.
     """
     T, B = tokens.shape
     length = math.isqrt(T - 1) + 1
@@ -125,14 +126,14 @@ def open_brackets(tokens: NDArray[np.uint8], types: int) -> NDArray[np.int8]:
 
 
 def _count(before: NDArray[np.int8], change: NDArray[np.int8], out: NDArray[np.int8]) -> None:
-    """Add, and stop at 0 and 5."""
+    """Write before + change, clipped to 0 and 5, to `out`."""
     np.add(before, change, out=out)
     np.minimum(out, DEEPEST, out=out)
     np.maximum(out, 0, out=out)
 
 
 def count_frequencies(length: int, types: int) -> NDArray[np.float64]:
-    """Return how often each count 0..5 stands at each step, (T, 6): a walk between two walls from 0."""
+    """Return the probability of each count 0..5 at each step, (T, 6): a random walk from 0 between two barriers."""
     move = 1 / (2 * types + 1)
     walk = np.zeros((DEEPEST + 1, DEEPEST + 1))
     for count in range(DEEPEST + 1):

@@ -1,4 +1,4 @@
-"""The Penn Treebank (Marcus et al. 1993; Mikolov et al. 2012): the next character, or the next word."""
+"""The Penn Treebank (Marcus et al. 1993; Mikolov et al. 2012): prediction of the next character or word."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class PTBCharacters(LanguageModelling):
     """Predict the next of 50 characters: 49, and the end of a line.
 
     Args:
-        mode: ``"streams"``, or ``"sentences"``: each line by itself from a fresh state, without its first character
-            being predicted, padded to the longest of the batch (QORNN). `bptt`, `carry` and `eval_streams` do nothing
+        mode: ``"streams"``, or ``"sentences"``: each line separately from the initial state, padded to the longest of
+            the batch; its first character is not predicted (QORNN). `bptt`, `carry` and `eval_streams` have no effect
             then.
-        longest: steps of a sentence.
-        long: what becomes of longer ones, a quarter of all: ``"cut"`` drops the rest, ``"chunk"`` makes further pieces
-            of it so that every character is predicted.
+        longest: maximum number of time steps of a sentence.
+        long: how longer sentences, a quarter of all, are treated: ``"cut"`` drops the rest, ``"chunk"`` continues in
+            further pieces so that every character is predicted.
         shuffle: draw a new order of the sentences for every epoch.
     """
 
@@ -62,24 +62,24 @@ class PTBCharacters(LanguageModelling):
         return self.vocabulary.index(BLANK) if BLANK in self.vocabulary else 0
 
     def decode(self, tokens: Tensor | Iterable[int]) -> str:
-        """Turn numbers into text, with ``_`` for blanks as it is in the files."""
+        """Return the text of token indices, with ``_`` for spaces as in the files."""
         return "".join(self._symbols(tokens))
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many batches see the training text once."""
+        """Return the number of batches in an epoch."""
         if self.mode == "streams":
             return super().steps_per_epoch(batch_size)
         return batches_in(len(self._pieces["train"]), batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Return the segment of a step, or the sentences whose turn it is."""
+        """Return the segment or the sentences of a training step."""
         if self.mode == "streams":
             return super().train_batch(step, batch_size, seed)
         train = self._pieces["train"]
         return train.batch(items_of(step, batch_size, len(train), self.shuffle, seed), self._padding)
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Return all segments, or all sentences in the order of the text."""
+        """Yield all segments, or all sentences in the order of the text."""
         if self.mode == "streams":
             return super().evaluation(split, batch_size)
         held = self._pieces[split]
@@ -87,11 +87,11 @@ class PTBCharacters(LanguageModelling):
         return (held.batch(items_of(step, batch_size, len(held), False, 0), self._padding) for step in steps)
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Add bits a character: the loss over ln 2."""
+        """Add ``bpc``, bits per character: the loss divided by ln 2."""
         return {**means, "bpc": means["loss"] / math.log(2)}
 
     def prepare(self) -> None:
-        """Read the texts, and find the sentences if that is what is wanted."""
+        """Read the texts, and cut them into sentences in that mode."""
         if self.mode == "streams":
             super().prepare()
         else:
@@ -111,11 +111,11 @@ class PTBWords(LanguageModelling):
         return ptb_text.words(self.data_dir, self.verify)
 
     def decode(self, tokens: Tensor | Iterable[int]) -> str:
-        """Turn numbers into text, with a blank before every word and every end of a line as it is in the files."""
+        """Return the text of token indices, with a space before every word and every newline as in the files."""
         return "".join(f" {symbol}" for symbol in self._symbols(tokens))
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Add the perplexity: e to the loss, infinite where that is too large a number."""
+        """Add the perplexity, exp(loss); inf if it overflows."""
         try:
             perplexity = math.exp(means["loss"])
         except OverflowError:

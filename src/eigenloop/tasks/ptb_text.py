@@ -1,8 +1,8 @@
-"""The text of the Penn Treebank as Mikolov et al. (2012) prepared it, in numbers: characters or words.
+"""The text of the Penn Treebank as prepared by Mikolov et al. (2012), as indices of characters or words.
 
-Word files hold a sentence a line. Character files follow from them: blanks at the ends of a line are dropped, those
-between words become ``_``, and every character, the newline too, is followed by a blank; so characters stand at even
-offsets. The newline is the token ``<eos>``. Tokens are numbered by their first occurrence in the training text.
+Word files hold one sentence per line. Character files follow from them: spaces at the ends of a line are dropped, those
+between words become ``_``, and every character, including the newline, is followed by a space, so that characters are
+at even offsets. The newline is the token ``<eos>``. Tokens are numbered by their first occurrence in the training text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ EOS, BLANK = "<eos>", "_"
 SPLITS = ("train", "valid", "test")
 _ADDRESS = "https://raw.githubusercontent.com/tomsercu/lstm/master/data/"
 _PRINTABLE = bytes(range(32, 127)) + b"\n"
-#: In the numbers of characters: the training text lacks it.
+#: Index of a character that does not occur in the training text.
 _UNKNOWN = 255
 
 _WORD_SHA256 = {
@@ -45,14 +45,18 @@ CHARACTER_FILES = {
 
 @dataclass(frozen=True, eq=False)
 class Corpus:
-    """Three texts in numbers, and what the numbers mean."""
+    """The texts of the three splits as token indices, and the token of each index."""
 
     vocabulary: tuple[str, ...]
     tokens: Mapping[str, NDArray[np.integer]]
 
 
 def characters(data_dir: Path | None, verify: bool) -> Corpus:
-    """Read the character files, or make them from the word files where there are none."""
+    """Read the character files, or derive them from the word files if there are none.
+
+    Raises:
+        DataError: a file is missing or damaged, or a character does not occur in the training text.
+    """
     texts = {split: _characters(split, data_dir, verify) for split in SPLITS}
     train = texts["train"][1]
     counts = np.bincount(np.frombuffer(train, dtype=np.uint8))
@@ -71,7 +75,11 @@ def characters(data_dir: Path | None, verify: bool) -> Corpus:
 
 
 def words(data_dir: Path | None, verify: bool) -> Corpus:
-    """Read the word files."""
+    """Read the word files.
+
+    Raises:
+        DataError: a file is missing or damaged, or a word does not occur in the training text.
+    """
     texts = {}
     for split in SPLITS:
         path, text = _lines(*WORD_FILES[split].content(data_dir, verify))
@@ -87,7 +95,7 @@ def words(data_dir: Path | None, verify: bool) -> Corpus:
 
 
 def characters_of(words: bytes) -> bytes:
-    r"""Write the characters of a word file, without the blanks that a character file has between them.
+    r"""Return the characters of a word file, without the spaces that a character file has between them.
 
     >>> characters_of(b" the <unk> said \n no \n")
     b'the_<unk>_said\nno\n'
@@ -113,7 +121,7 @@ def _characters(split: str, data_dir: Path | None, verify: bool) -> tuple[Path, 
 
 
 def _lines(path: Path, text: bytes) -> tuple[Path, bytes]:
-    """Return a file and its text, if that is whole lines."""
+    """Return a path and its text; raises DataError if the text is not printable or does not end with a newline."""
     _printable(path, text)
     if not text.endswith(b"\n"):
         raise DataError(path, f"a newline is expected at the end, found {chr(text[-1])!r}: it may be cut off")

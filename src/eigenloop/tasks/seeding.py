@@ -1,4 +1,4 @@
-"""A random generator for every sequence, fast enough that seeding does not outweigh drawing."""
+"""A random generator for every sequence, with fast seeding."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from numpy.random.bit_generator import ISeedSequence
 from numpy.typing import NDArray
 
-#: 2^64 / golden ratio, odd: what SplitMix64 counts by.
+#: The increment of SplitMix64: 2^64 / golden ratio, made odd.
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 
 
 def generators(seed: int, stream: int, numbers: Sequence[int]) -> list[np.random.Generator]:
-    """Return the generator of each sequence, a function of seed, stream and number.
+    """Return one generator for each sequence, a function of seed, stream and the number of the sequence.
 
-    numpy's own seeding hashes every generator's entropy in 15 us, more than drawing ten symbols takes. Here it hashes
-    seed and stream once, and the numbers are mixed in by SplitMix64 (Steele et al. 2014), for all at once.
+    NumPy's seeding takes 15 us to hash the entropy of a generator, longer than drawing ten symbols. Here seed and
+    stream are hashed once, and SplitMix64 (Steele et al. 2014) mixes in the numbers of all sequences at once.
 
     >>> a, b = generators(0, 1, [5, 6])
     >>> a.random() == generators(0, 1, [5])[0].random(), a.random() == b.random()
@@ -32,13 +32,13 @@ def generators(seed: int, stream: int, numbers: Sequence[int]) -> list[np.random
 
 
 class _Words(ISeedSequence):
-    """Entropy that is mixed already."""
+    """A seed sequence whose words are already mixed."""
 
     def __init__(self, words: NDArray[np.uint64]) -> None:
         self._words = words
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
-        """Return the four 64-bit words that PCG64 asks for."""
+        """Return the four 64-bit words that PCG64 requests."""
         return self._words
 
 
@@ -49,7 +49,7 @@ def _key(seed: int, stream: int) -> tuple[np.uint64, np.uint64]:
 
 
 def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """SplitMix64's finaliser: every bit of the result depends on every bit of z."""
+    """Return SplitMix64's finaliser of z: every bit of the result depends on every bit of z."""
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     mixed: NDArray[np.uint64] = z ^ (z >> np.uint64(31))

@@ -1,4 +1,4 @@
-"""A text line by line, each from a fresh state: cut or chunked where it is long, padded where it is short."""
+"""A text as separate lines, each from the initial state: long ones are cut or chunked, short ones padded."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eigenloop.tasks.base import Batch
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Where pieces of a text start and how many steps they have; step t reads token t and predicts token t + 1."""
+    """Pieces of a text, given by start and number of steps; step t reads token t and predicts token t + 1."""
 
     tokens: NDArray[np.integer]
     starts: NDArray[np.int64]
@@ -23,7 +23,7 @@ class Pieces:
         return len(self.starts)
 
     def batch(self, numbers: NDArray[np.int64], padding: int) -> Batch:
-        """Return these pieces side by side, padded to the longest of them."""
+        """Return the pieces with these indices as a batch, padded to the longest of them."""
         starts, lengths = self.starts[numbers], self.lengths[numbers]
         steps = np.arange(lengths.max() + 1)[:, None]
         tokens = self.tokens[np.minimum(starts + steps, len(self.tokens) - 1)].astype(np.int64)
@@ -33,10 +33,13 @@ class Pieces:
 
 
 def pieces(tokens: NDArray[np.integer], end: int, longest: int, chunk: bool) -> Pieces:
-    """Take a text apart after every `end`.
+    """Cut a text into lines after every `end` token.
 
-    The first token of a line is not predicted, so a line of nothing but its end is left out. What goes beyond `longest`
-    steps is dropped, or with `chunk` goes on in further pieces, which begin with the token that was predicted last.
+    The first token of a line is not predicted, so empty lines are left out. Steps beyond `longest` are dropped, or with
+    `chunk` continue in further pieces, each of which begins with the token that was predicted last.
+
+    Raises:
+        ValueError: all lines are empty.
 
     >>> text = np.array([5, 6, 7, 0, 0, 8, 0])
     >>> pieces(text, 0, longest=2, chunk=False).lengths, pieces(text, 0, longest=2, chunk=True).lengths

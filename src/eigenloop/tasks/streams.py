@@ -1,7 +1,7 @@
-"""A long text side by side: cut into as many streams as a batch is wide, and these into segments of some steps.
+"""A long text as B parallel streams, which are cut into segments for truncated backpropagation.
 
-As in AWD-LSTM (Merity et al. 2018, section 5), nnRNN and NC-GRU: of the text, B streams of n = length // B tokens; a
-segment reads T tokens of each, and its targets are the tokens that follow. The last segment takes what is left.
+As in AWD-LSTM (Merity et al. 2018, section 5), nnRNN and NC-GRU: the text is cut into B streams of n = length // B
+tokens; a segment reads T tokens of each, and its targets are the tokens that follow. The last segment may be shorter.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ from numpy.typing import NDArray
 
 from eigenloop.tasks.base import Batch
 
-#: Marks the numbers drawn for the lengths of an epoch's segments.
+#: Part of the seed for the lengths of an epoch's segments.
 _LENGTHS = 4
-#: Lengths that vary: their standard deviation, the shortest, and how often they are around half of the usual.
+#: Random lengths: standard deviation, minimum, and the probability that the mean is halved.
 _SPREAD, _SHORTEST, _HALVED = 5.0, 5, 0.05
 
 
 def predictions(size: int, streams: int) -> int:
-    """Return how many tokens each stream of a text predicts: all but its first."""
+    """Return the number of tokens that each stream predicts: all but its first.
+
+    Raises:
+        ValueError: the text is too short for this many streams.
+    """
     if size < 2 * streams:
         raise ValueError(
             f"a text of {size:,} tokens is too short for {streams:,} streams of at least two: "
@@ -32,7 +36,7 @@ def predictions(size: int, streams: int) -> int:
 
 
 def segment_count(steps: int, bptt: int, varied: bool) -> int:
-    """Return how many segments an epoch has; where lengths vary, as many as fit on average."""
+    """Return the number of segments in an epoch; if lengths vary, as many as fit on average."""
     if not varied:
         return -(-steps // bptt)
     return max(1, round(steps / max(_SHORTEST, (1 - _HALVED / 2) * bptt)))
@@ -40,10 +44,11 @@ def segment_count(steps: int, bptt: int, varied: bool) -> int:
 
 @functools.lru_cache(maxsize=2)
 def varied_bounds(steps: int, bptt: int, seed: int, epoch: int) -> tuple[int, ...]:
-    """Draw where the segments of an epoch begin and end.
+    """Draw the boundaries of the segments of an epoch.
 
-    Their lengths are N(bptt, 5), one in twenty N(bptt / 2, 5), and at least 5, as in AWD-LSTM; but since an epoch has a
-    fixed number of them they are stretched alike so that together they are the whole, each with one step or more.
+    As in AWD-LSTM, lengths are drawn from N(bptt, 5), one in twenty from N(bptt / 2, 5), and are at least 5. Unlike
+    there, an epoch has a fixed number of segments, so their lengths are then scaled by a common factor to cover the
+    stream, each with at least one step.
     """
     count = segment_count(steps, bptt, varied=True)
     generator = np.random.default_rng((seed, _LENGTHS, epoch))
@@ -57,7 +62,7 @@ def varied_bounds(steps: int, bptt: int, seed: int, epoch: int) -> tuple[int, ..
 def train_segment(
     tokens: NDArray[np.integer], step: int, streams: int, *, bptt: int, varied: bool, carry: bool, seed: int
 ) -> Batch:
-    """Return the segment of a training step; with `varied`, the learning rate follows its length."""
+    """Return the segment of a training step; with `varied`, its learning rate is proportional to its length."""
     steps = predictions(len(tokens), streams)
     epoch, position = divmod(step, segment_count(steps, bptt, varied))
     if varied:
@@ -69,7 +74,7 @@ def train_segment(
 
 
 def all_segments(tokens: NDArray[np.integer], streams: int, *, bptt: int, carry: bool) -> Iterator[Batch]:
-    """Return the segments of a text one after the other."""
+    """Yield the segments of a text in order."""
     steps = predictions(len(tokens), streams)
     for start in range(0, steps, bptt):
         yield _segment(tokens, streams, start, min(start + bptt, steps), carry and start > 0, 1.0)

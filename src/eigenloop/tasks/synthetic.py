@@ -1,4 +1,4 @@
-"""Tasks whose sequences are drawn: each is a function of its number, the seed and the part it belongs to."""
+"""Tasks with randomly generated sequences, each a function of its number, the seed and its split."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from eigenloop.tasks.options import at_least
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.seeding import generators
 
-#: Parts draw from streams of their own; held-out sequences are the same whatever the seed of a run.
+#: Each split has its own random stream; validation and test sequences do not depend on the seed of a run.
 _TRAIN, _HELD_OUT, _HELD_OUT_SEED = 0, {"valid": 1, "test": 2}, 5544
 
 
 @dataclass(frozen=True, kw_only=True)
 class Synthetic(Task):
-    """A task with as many sequences as are wanted.
+    """A task that generates its sequences.
 
     Args:
-        train_size: sequences in a fixed training set, seen again every epoch; without it every batch is fresh.
-        shuffle: draw a new order of the fixed set for every epoch.
-        valid_size: sequences in the validation split.
-        test_size: sequences held out for the result.
+        train_size: number of sequences in a fixed training set; without it every batch consists of new sequences.
+        shuffle: draw a new order of the fixed training set for every epoch.
+        valid_size: number of sequences in the validation split.
+        test_size: number of sequences in the test split.
     """
 
     train_size: int | None = None
@@ -45,11 +45,11 @@ class Synthetic(Task):
         """Draw one sequence from each generator."""
 
     def steps_per_epoch(self, batch_size: int) -> int | None:
-        """Return how many batches see a fixed training set once."""
+        """Return the number of batches in an epoch of a fixed training set, or None if there is none."""
         return None if self.train_size is None else batches_in(self.train_size, batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Draw sequences step * B, step * B + 1, ..., or those of the fixed set whose turn it is."""
+        """Draw the sequences step * B, step * B + 1, ..., or those of the fixed training set for this step."""
         if self.train_size is None:
             numbers: Sequence[int] = range(step * batch_size, (step + 1) * batch_size)
         else:
@@ -57,7 +57,7 @@ class Synthetic(Task):
         return self.draw(generators(seed, _TRAIN, numbers))
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Draw the sequences that are held out."""
+        """Draw the sequences of the validation or test split."""
         size = {"valid": self.valid_size, "test": self.test_size}[split]
         for start in range(0, size, batch_size):
             numbers = range(start, min(start + batch_size, size))
@@ -65,7 +65,7 @@ class Synthetic(Task):
 
 
 def one_hot(symbols: Tensor, classes: int, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Look symbols up in the identity, which is several times as fast as torch's own way through int64.
+    """Return one-hot vectors, by lookup in the identity matrix: several times faster than torch's one_hot in int64.
 
     >>> one_hot(torch.tensor([0, 2]), 3)
     tensor([[1., 0., 0.],

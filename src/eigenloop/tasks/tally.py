@@ -1,4 +1,4 @@
-"""Means over things that come in pieces: sums with counts, added up over batches and processes."""
+"""Means over batches and processes, kept as sums with counts."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Tally:
             self._entries[name] = (before[0] + total, before[1] + count)
 
     def means(self) -> dict[str, float]:
-        """Return each sum divided by its count; NaN where nothing was counted."""
+        """Return each sum divided by its count; NaN if the count is 0."""
         return {name: total / count if count else math.nan for name, (total, count) in self._entries.items()}
 
     def items(self) -> Mapping[str, tuple[float, float]]:
-        """Return sums and counts."""
+        """Return (sum, count) by name."""
         return self._entries
 
     def __bool__(self) -> bool:

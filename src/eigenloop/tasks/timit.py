@@ -1,4 +1,4 @@
-"""Speech: the next frame of a spectrogram of TIMIT (Wisdom et al. 2016, section 5.3; ENRNN; expRNN)."""
+"""Speech: prediction of the next frame of TIMIT spectrograms (Wisdom et al. 2016, section 5.3; ENRNN; expRNN)."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from eigenloop.tasks.tally import Tally
 
 @dataclass(frozen=True, kw_only=True)
 class TIMIT(Task):
-    """Predict each frame of 129 log-powers (dB) of speech from those before: squared error over the frames there are.
+    """Predict each frame of 129 log-powers (dB) of speech from those before: mean squared error over valid frames.
 
-    The whole corpus has 3,696 utterances to train on, 400 of the development speakers and 192 of the core test. Without
-    it the free sample takes its place, split by dialect region (1-6, 7, 8): 96, 16 and 16 utterances. All of its
+    The full corpus has 3,696 training utterances, 400 of the development speakers (validation) and 192 of the core
+    test. Without it the free sample is used, split by dialect region (1-6, 7, 8): 96, 16 and 16 utterances. All of its
     speakers are training speakers of the corpus, so **no number from the sample can be compared with a published one**;
-    `corpus` tells which it is.
+    the property `corpus` says which of the two is used.
 
     Args:
-        data_dir: the folder that holds the corpus, as a rule in a folder ``timit``.
+        data_dir: the folder that contains the corpus, usually in a subfolder ``timit``.
         shuffle: draw a new order of the utterances for every epoch.
-        published: count the last frame of an utterance too, with silence (-50 dB) as what follows, as Wisdom et al. do.
+        published: also count the prediction after the last frame of an utterance, with silence (-50 dB) as its target,
+            as Wisdom et al. do.
     """
 
     name: ClassVar[str] = "timit"
@@ -45,17 +46,17 @@ class TIMIT(Task):
 
     @property
     def input_size(self) -> int:
-        """129 frequencies."""
+        """129, the frequencies of a frame."""
         return BINS
 
     @property
     def output_size(self) -> int:
-        """129 frequencies."""
+        """129, the frequencies of a frame."""
         return BINS
 
     @property
     def corpus(self) -> Literal["full", "sample"]:
-        """Which corpus was found."""
+        """Which corpus was found: ``"full"`` or ``"sample"``."""
         return self._corpus.kind
 
     @functools.cached_property
@@ -70,20 +71,20 @@ class TIMIT(Task):
         }
 
     def prepare(self) -> None:
-        """Read all utterances of all parts."""
+        """Read the utterances of all splits."""
         _ = self._features
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many batches hold the training split."""
+        """Return the number of batches in an epoch."""
         return batches_in(len(self._corpus.parts["train"]), batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Return the utterances whose turn it is."""
+        """Return the utterances of a training step."""
         train = self._features["train"]
         return self._batch([train[item] for item in items_of(step, batch_size, len(train), self.shuffle, seed)])
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Return a part in the order of the corpus: by region, speaker and sentence."""
+        """Return the batches of a split in the order of the corpus: by region, speaker and sentence."""
         features = self._features[_known(split)]
         return (self._batch(features[start : start + batch_size]) for start in range(0, len(features), batch_size))
 
@@ -95,15 +96,15 @@ class TIMIT(Task):
         return Batch(padded[:-1], padded[1:], lengths=lengths)
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum the squared errors (dB^2) over the frames that count."""
+        """Return the sum of the squared errors (dB^2) over valid frames."""
         return squared_error(outputs, batch.targets, valid_mask(batch))
 
     def terms(self, batch: Batch) -> float:
-        """129 for each frame that counts."""
+        """Return 129 times the number of valid frames."""
         return valid_steps(batch) * BINS
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return `padded_mse`: the same sum over all frames, padding included, by which Wisdom et al. and ENRNN divide.
+        """Return `padded_mse`: the same sum divided by all frames including padding, as in Wisdom et al. and ENRNN.
 
         It depends on the padding: here to the longest utterance of the batch, in Wisdom's code to the longest of all,
         which makes it smaller.
@@ -111,7 +112,7 @@ class TIMIT(Task):
         return Tally(padded_mse=(float(self.loss(outputs.detach(), batch)), batch.steps * batch.size * BINS))
 
     def baseline(self) -> dict[str, float]:
-        """The mean training frame as the answer to everything: the variance of the training targets."""
+        """Return the loss of always predicting the mean training frame: the variance of the training targets."""
         total, squares, count = torch.zeros(BINS).double(), torch.zeros(BINS).double(), 0
         for frames in self._features["train"]:
             targets = self._targets(frames).double()
@@ -119,7 +120,7 @@ class TIMIT(Task):
         return {"loss": float((squares / count - (total / count).square()).mean())}
 
     def persistence(self, split: str = "valid") -> float:
-        """Return the mean squared error of repeating the frame before."""
+        """Return the mean squared error of predicting that each frame equals the previous one."""
         total, count = 0.0, 0
         for frames in self._features[_known(split)]:
             targets = self._targets(frames)
@@ -134,17 +135,17 @@ class TIMIT(Task):
     def quality(
         self, net: Callable[[Tensor], tuple[Tensor, Any]], split: str = "test", limit: int | None = None
     ) -> dict[str, float]:
-        """Turn predicted frames into sound, with the phases of the true ones, and return how good it is.
+        """Resynthesise speech from predicted frames, with the phases of the true ones, and return its quality.
 
         The first frame is the true one. Each measure is a mean over utterances: `segsnr` (dB), `stoi`, `pesq`; the last
-        two only if their libraries are installed (`missing_libraries` says so), with the number of utterances that they
-        do not apply to as `stoi_skipped` and `pesq_skipped`.
+        two only if their libraries are installed (see `missing_libraries`), with the number of utterances for which
+        they are not defined as `stoi_skipped` and `pesq_skipped`.
 
         Args:
-            net: takes (T, 1, 129) and returns outputs of that shape and anything else; a module should be in
+            net: maps (T, 1, 129) to a tuple whose first entry is outputs of that shape; a module should be in
                 evaluation mode.
-            split: the part.
-            limit: take the first utterances only.
+            split: ``train``, ``valid`` or ``test``.
+            limit: use only this many utterances, the first ones.
         """
         if limit is not None:
             at_least("limit", limit, 1)

@@ -1,4 +1,4 @@
-"""Durations: in words for a page, as a clock for a line that changes every second, and as the unit of an axis."""
+"""Durations: with units for a page, as a clock for a terminal line that is updated in place, and as axis units."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
 def duration(seconds: float | None) -> str:
-    """Write a duration for a page, with its two largest units.
+    """Format a duration for a page, with its two largest units; None and non-finite values give a dash.
 
     >>> [duration(seconds).replace(THIN, " ") for seconds in (0.42, 131, 7384, 200000)]
     ['0.42 s', '2 min 11 s', '2 h 3 min', '2 d 7 h']
@@ -28,7 +28,7 @@ def duration(seconds: float | None) -> str:
 
 
 def clock(seconds: float) -> str:
-    """Write a duration for the terminal, where a line of constant width is easiest to follow.
+    """Format a duration for a terminal line that is updated in place: as h:mm:ss or m:ss, or as seconds.
 
     >>> clock(42), clock(754), clock(9000)
     ('42 s', '12:34', '2:30:00')
@@ -41,7 +41,7 @@ def clock(seconds: float) -> str:
 
 
 def time_unit(seconds: float) -> tuple[float, str]:
-    """Choose the unit in which a time axis of this many seconds is read: its size in seconds, and its name.
+    """Choose the unit for a time axis that spans this many seconds; return its length in seconds and its name.
 
     >>> time_unit(100), time_unit(4 * HOUR)
     ((1.0, 'seconds'), (3600.0, 'hours'))

@@ -1,4 +1,4 @@
-"""Names in a sentence, and names that are too long for their place."""
+"""Lists of names in a sentence, and shortening of long names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def enumeration(names: Sequence[str]) -> str:
-    """Join names into a list.
+    """Join names with commas and a final "and".
 
     >>> enumeration(["scoRNN", "LSTM", "GRU"])
     'scoRNN, LSTM and GRU'
@@ -15,7 +15,7 @@ def enumeration(names: Sequence[str]) -> str:
 
 
 def shortened(name: str, length: int) -> str:
-    """Cut a name that is too long for its place in the middle: names of runs differ at their ends.
+    """Shorten a name to at most `length` characters by cutting its middle, because names of runs differ at the end.
 
     >>> shortened("scoRNN", 20), shortened("scoRNN (copying-1000-seed-3)", 20)
     ('scoRNN', 'scoRNN (c…00-seed-3)')

@@ -1,4 +1,4 @@
-"""Numbers in plain text: significant digits, a spread with the same decimals, a factor."""
+"""Numbers in plain text: significant digits, mean and spread with the same decimals, factors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def significant(value: float, digits: int) -> float:
 
 
 def brief(value: float, digits: int = 4) -> str:
-    """Write a measured number for the terminal: at most this many significant digits, without trailing zeros.
+    """Format a measured number for the terminal: at most this many significant digits, without trailing zeros.
 
     >>> brief(0.5), brief(0.00123456), brief(123456.0)
     ('0.5', '0.001235', '1.235e+05')
@@ -24,7 +24,7 @@ def brief(value: float, digits: int = 4) -> str:
 
 
 def number(value: float, digits: int = 3) -> str:
-    """Write a number with this many significant digits.
+    """Format a number with this many significant digits, trailing zeros included.
 
     >>> number(0.0163), number(1.0224e-5), number(21764.2), number(68.078, 4), number(2.0)
     ('0.0163', '1.02e-5', '21,764', '68.08', '2.00')
@@ -42,7 +42,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
-    """Write a mean and the spread around it with the same decimals.
+    """Format a mean and its spread with the same number of decimals.
 
     >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None)
     ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00')
@@ -58,7 +58,7 @@ def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
 
 
 def printed(value: float, digits: int | None = None) -> str:
-    """Write a published number with the digits that it has, five at most, or with its significant ones.
+    """Format a published number with `digits` significant digits; by default as many as it has, five at most.
 
     >>> printed(1.022e-5), printed(5.19), printed(0.1629505), printed(77.0), printed(2e-5), printed(1.4, 3)
     ('1.022e-5', '5.19', '0.16295', '77', '2e-5', '1.40')
@@ -67,13 +67,13 @@ def printed(value: float, digits: int | None = None) -> str:
 
 
 def digits_of(value: float) -> int:
-    """Count the digits of a published number that count, one to five."""
+    """Return the number of significant digits of a published number, from one to five."""
     mantissa = repr(abs(value)).partition("e")[0].replace(".", "").strip("0")
     return min(max(len(mantissa), 1), 5)
 
 
 def times(value: float) -> str:
-    """Write a factor with two digits, or three where it is nearly one.
+    """Format a factor with two significant digits, or three if it lies between 0.9 and 1.1.
 
     >>> times(0.84), times(1.0193), times(1.3712), times(127.2), times(4321.0)
     ('0.84 x', '1.02 x', '1.4 x', '130 x', '4,300 x')

@@ -1,4 +1,4 @@
-"""Numbers for pages: a true minus sign, powers of ten, and no zeros at the end."""
+"""Numbers for pages: a true minus sign, powers of ten, and no trailing zeros."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def power(exponent: int) -> str:
-    """Write a power of ten.
+    """Format a power of ten.
 
     >>> power(-3), power(0), power(1)
     ('10⁻³', '1', '10')
@@ -21,7 +21,7 @@ def power(exponent: int) -> str:
 
 
 def quantity(value: float | None, digits: int = 3) -> str:
-    """Write a number with this many significant digits.
+    """Format a number with this many significant digits; None gives a dash.
 
     >>> quantity(0.00163), quantity(21764), quantity(0.99996)
     ('0.00163', '21,764', '0.99996')
@@ -43,7 +43,7 @@ def quantity(value: float | None, digits: int = 3) -> str:
 
 
 def with_spread(value: float | None, spread: float | None) -> str:
-    """Write a number, with its standard deviation if there is one.
+    """Format a number, with its standard deviation if there is one.
 
     >>> with_spread(0.00163, 0.000217), with_spread(0.5, None)
     ('0.00163 \N{PLUS-MINUS SIGN} 0.00022', '0.5')
@@ -52,7 +52,7 @@ def with_spread(value: float | None, spread: float | None) -> str:
 
 
 def _decimal(size: float, digits: int) -> str:
-    # 0.99996 is not 1: an accuracy that only nearly reaches a whole number keeps the digits that say so.
+    # 0.99996 must not appear as 1: a number that would round to an integer gets as many digits as it needs to differ.
     for more in range(digits, 9):
         rounded = float(f"{size:.{more}g}")
         if rounded != int(rounded):

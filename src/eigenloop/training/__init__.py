@@ -1,4 +1,4 @@
-"""Training: a configuration, one loop, and a folder from which it can resume."""
+"""Training: the configuration, the training loop, and run folders from which a training can resume."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network's answers on own sequences: of a part of the data that it was trained with, or of another file."""
+"""Predictions of a network on your own sequences: on a split of the data it was trained with, or on another file."""
 
 from __future__ import annotations
 
@@ -32,10 +32,22 @@ def predict(
     batch_size: int = _BATCH,
     device: str | None = None,
 ) -> Outcome:
-    """Return what the network of a run answers to another file: for each case or step, or what follows after its end.
+    """Return the predictions of a run's network on another file: for each case or step, or beyond the end of each case.
 
-    The file needs the channels that the network was trained with, in any order if they have names. The data of the
-    training need not be there any more.
+    The file needs the channels that the network was trained with, in any order if they have names. The training data
+    are not needed.
+
+    Args:
+        run: the run folder.
+        data: the file or folder with new sequences.
+        which: the checkpoint: ``"best"``, ``"last"`` or a step.
+        batch_size: number of sequences per forward pass.
+        device: the device of the network; default: that of the training.
+
+    Raises:
+        ConfigError: the run was not trained on your own data (task ``sequences``).
+        DataError: the file cannot be read or lacks a channel.
+        RunError: the run or its checkpoint cannot be read.
     """
     net, config, _ = load_run(run, which, device=device)
     task = own_task(config.task, run)
@@ -44,7 +56,7 @@ def predict(
 
 
 def outcome(net: Model, task: Sequences, split: str, batch_size: int = _BATCH) -> Outcome:
-    """Return the answers of a network to a part of its data, beside the truth."""
+    """Return the predictions of a network on a split (``train``, ``valid``, ``test``) of its data, with the targets."""
     return _Answering(net, task, task.sequences, batch_size).measured(task.pieces[split])
 
 
@@ -57,7 +69,20 @@ def run_outcome(
     batch_size: int = _BATCH,
     device: str | None = None,
 ) -> Outcome:
-    """Return the answers of the network of a run to a part of its data; `data` is where the file is now."""
+    """Return the predictions of a run's network on a split of its data, with the targets.
+
+    Args:
+        run: the run folder.
+        split: ``train``, ``valid`` or ``test``.
+        which: the checkpoint: ``"best"``, ``"last"`` or a step.
+        data: the path of the data, if they have moved.
+        batch_size: number of sequences per forward pass.
+        device: the device of the network; default: that of the training.
+
+    Raises:
+        ConfigError: the run has no such split, or was not trained on your own data (task ``sequences``).
+        RunError: the run or its checkpoint cannot be read.
+    """
     net, config, _ = load_run(run, which, data=data, device=device)
     task = own_task(config.task, run)
     if split != "train" and split not in task.splits:
@@ -66,7 +91,7 @@ def run_outcome(
 
 
 def own_task(task: object, run: Path | str) -> Sequences:
-    """Return the task if it is one of own sequences."""
+    """Return the task if it is `Sequences`; otherwise raise a ConfigError."""
     if not isinstance(task, Sequences):
         raise ConfigError(
             f"{run} was trained on {getattr(task, 'name', task)}, which draws or downloads its sequences: only a run "
@@ -76,7 +101,7 @@ def own_task(task: object, run: Path | str) -> Sequences:
 
 
 class _Answering:
-    """Runs a network over pieces of data."""
+    """Runs a network over pieces of sequences and collects its predictions."""
 
     def __init__(self, net: Model, task: Sequences, data: SequenceData, batch_size: int) -> None:
         self.net, self.task, self.data, self.batch_size = net, task, data, batch_size
@@ -84,7 +109,7 @@ class _Answering:
         self.kind = task.known_kind
 
     def of(self, pieces: Pieces) -> Outcome:
-        """Answer; a forecast is of what follows after the end of each piece."""
+        """Return the predictions for pieces without targets; a forecast starts after the end of each piece."""
         if self.kind == "forecast":
             return self._outcome(pieces, pieces.start + pieces.length - 1, self._after(pieces))
         if self.kind.startswith("step-"):
@@ -93,7 +118,7 @@ class _Answering:
         return self._outcome(pieces, pieces.start, self._voted(pieces))
 
     def measured(self, pieces: Pieces) -> Outcome:
-        """Answer where the truth is known; a forecast is then one of every step, or of every horizon."""
+        """Return the predictions for pieces with known targets; forecasts are made as in `_forecasts`."""
         if self.kind == "forecast":
             return self._forecasts(pieces)
         labels, answers = self.data.labels, self.of(pieces)
@@ -127,7 +152,7 @@ class _Answering:
     # ---------------------------------------------------------------- classes and values
 
     def _voted(self, pieces: Pieces) -> NDArray[np.float64]:
-        """Return the mean answer of the windows of each piece: probabilities, or values."""
+        """Return the mean prediction over the windows of each piece: class probabilities or values."""
         cut, owner = self.task.windowing.for_evaluation(pieces)
         total = np.zeros((len(pieces), self.task.output_size))
         for chosen, inputs, lengths in self._inputs(cut):
@@ -135,7 +160,7 @@ class _Answering:
         return total / np.bincount(owner, minlength=len(pieces))[:, None]
 
     def _each_step(self, pieces: Pieces) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return case, step and answer of every step, in order."""
+        """Return case, step and prediction of every time step, in order."""
         cut = self.task.windowing.for_evaluation(pieces)[0]
         answers_by_piece = [np.zeros((0, self.task.output_size))]
         for chosen, inputs, lengths in self._inputs(cut):
@@ -155,7 +180,7 @@ class _Answering:
         return np.asarray(values.cpu().numpy())
 
     def _inputs(self, pieces: Pieces) -> Iterator[tuple[slice, Tensor, Tensor | None]]:
-        """Yield pieces in order, some at a time, while every W is built once."""
+        """Yield the prepared inputs of the pieces in batches; every W is built once for all of them."""
         weight = self.net.readout.weight
         self.net.eval()
         with torch.no_grad(), cached(self.net):
@@ -167,7 +192,7 @@ class _Answering:
     # ---------------------------------------------------------------- forecasts
 
     def _after(self, pieces: Pieces) -> NDArray[np.float64]:
-        """Return what follows each piece, (N, horizon, channels), from its last window."""
+        """Return the forecast after the end of each piece, (N, horizon, channels), from its last window."""
         window = self.task.windowing.window
         length = pieces.length if window is None else np.minimum(window, pieces.length)
         last = Pieces(pieces.case, pieces.start + pieces.length - length, length)
@@ -179,7 +204,7 @@ class _Answering:
         return result
 
     def _forecasts(self, pieces: Pieces) -> Outcome:
-        """Forecast from every step; where answers are fed back, from every horizon-th."""
+        """Forecast from every time step, or from every horizon-th one if predictions are fed back."""
         horizon = self.task.horizon
         cutting = windowing("forecast", self.task.windowing.window, self.task.windowing.stride, horizon)
         cut = cutting.for_evaluation(pieces)[0]
@@ -203,7 +228,7 @@ class _Answering:
         return self._outcome(Pieces(case, step, step), step, answers, true.astype(np.float64), naive.astype(np.float64))
 
     def _rolled(self, inputs: Tensor) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the steps from which is forecast, and the forecasts, (steps, B, horizon, channels)."""
+        """Return the time steps at which forecasts start, and the forecasts, (steps, B, horizon, channels)."""
         horizon = self.task.horizon
         if not self.task.feedback:
             outputs = self.net(inputs)[0]
@@ -218,7 +243,7 @@ class _Answering:
         return np.array(seen), np.stack(forecasts)
 
     def _ahead(self, output: Tensor, state: Any) -> NDArray[np.float64]:
-        """Return the next values, (B, horizon, channels), of the output after the last step and the state there."""
+        """Return the next values, (B, horizon, channels), given the output and the state after the last time step."""
         if self.task.feedback:
             answers = [output]
             while len(answers) < self.task.horizon:
@@ -228,7 +253,7 @@ class _Answering:
         return np.asarray(output.double().cpu().numpy()).reshape(len(output), self.task.horizon, -1)
 
     def _fed_back(self, values: Tensor) -> Tensor:
-        """Return values as inputs: all there, and the usual time after those before."""
+        """Return predicted values as the next inputs: none missing, at the usual time difference."""
         more = [torch.ones_like(values)] if self.preparation.missing == "mask" else []
         if self.preparation.time_unit is not None:
             more.append(torch.full_like(values[:, :1], self.preparation.time_unit))
@@ -236,12 +261,12 @@ class _Answering:
 
 
 def _equal_lengths(pieces: Pieces) -> list[NDArray[np.int64]]:
-    """Return the numbers of pieces of one length each: a state that goes on has no padding before it."""
+    """Return the indices of the pieces grouped by length, because a state that is used further must not see padding."""
     return [np.flatnonzero(pieces.length == length) for length in np.unique(pieces.length)]
 
 
 def _preparation(net: Model, task: Sequences) -> Preparation:
-    """Return how values become inputs, as the network knows it; the data are read only where it does not."""
+    """Return how values become inputs, from the network's scaling; only without one are the data read for it."""
     if net.input_scaling is None:
         return task.preparation
     mean, scale = (part.double().cpu().numpy() for part in (net.input_scaling.mean, net.input_scaling.scale))

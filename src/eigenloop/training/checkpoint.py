@@ -1,4 +1,4 @@
-"""Checkpoints: the weights in one safetensors file, and everything else that a run needs to resume beside it."""
+"""Checkpoints: the weights in one safetensors file, and the rest of what a run needs to resume in others."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ _WEIGHTS, _TENSORS = "model.safetensors", "state.safetensors"
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What is in a checkpoint: the network's state_dict, and the state of everything else."""
+    """The content of a checkpoint: the network's state_dict, and the state of everything else."""
 
     weights: dict[str, Tensor]
     state: dict[str, Any]
 
     @property
     def of_torchs_layers(self) -> bool:
-        """Whether it is from when models lstm and gru were torch's own layers, whose optimizer had other parameters."""
+        """Whether it predates our own lstm and gru: then they were torch's layers, with other optimizer parameters."""
         return any(name.startswith("rnn.weight_hh") for name in self.weights)
 
 
 def save(checkpoints: Path, step: int, weights: Mapping[str, Tensor], state: Mapping[str, Any]) -> Path:
-    """Write a checkpoint, entirely or not at all."""
+    """Write a checkpoint atomically and return its folder."""
     path = folder_of(checkpoints, step)
     with atomic.new_folder(path) as scratch:
         tensors: dict[str, Tensor] = {}
@@ -42,7 +42,11 @@ def save(checkpoints: Path, step: int, weights: Mapping[str, Tensor], state: Map
 
 
 def load(checkpoints: Path, step: int) -> Checkpoint:
-    """Read a checkpoint and check every byte of it; nothing in it is executed."""
+    """Read a checkpoint and verify its checksums; nothing in it is executed.
+
+    Raises:
+        DamagedError: it is incomplete or differs from what was written.
+    """
     path = folder_of(checkpoints, step)
     try:
         state = read_index(path)
@@ -55,7 +59,7 @@ def load(checkpoints: Path, step: int) -> Checkpoint:
 
 
 def is_whole(checkpoints: Path, step: int) -> bool:
-    """Whether every byte of a checkpoint is as it was written."""
+    """Whether a checkpoint is undamaged."""
     try:
         load(checkpoints, step)
     except DamagedError:
@@ -64,7 +68,13 @@ def is_whole(checkpoints: Path, step: int) -> bool:
 
 
 def newest(checkpoints: Path) -> tuple[int, Checkpoint, list[str]] | None:
-    """Return the newest checkpoint that is whole, its step, and what is wrong with newer ones."""
+    """Return the step of the newest undamaged checkpoint, its content, and the problems of newer ones.
+
+    Returns None if there are no checkpoints.
+
+    Raises:
+        DamagedError: all checkpoints are damaged.
+    """
     problems: list[str] = []
     for step in reversed(steps_in(checkpoints)):
         try:

@@ -19,7 +19,7 @@ def diverged(what: str, step: int, folder: RunFolder) -> DivergedError:
 
 
 def unwritable(error: OSError, folder: RunFolder) -> RunError:
-    """Return the error for a file that could not be written, with what is saved of the run."""
+    """Return the error for a file that could not be written; it says which part of the run is saved."""
     problem = f"{error.filename or folder.path} could not be written: {error.strerror or error}"
     if not folder.has_config():
         return RunError(f"{problem}. Nothing of the run is left in {folder.path}", "start it again")

@@ -1,4 +1,4 @@
-"""A network measured on a part of a task."""
+"""Evaluation of a network on a split of a task."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eigenloop.training.states import detached
 
 
 def tally_of(task: Task, outputs: Tensor, loss: float, batch: Batch) -> Tally:
-    """Return loss and measures of a batch as sums with counts."""
+    """Return the loss and the metrics of a batch as sums with counts."""
     tally = Tally(loss=(loss, task.terms(batch)))
     tally.add(task.measures(outputs, batch))
     return tally
@@ -27,7 +27,15 @@ def tally_of(task: Task, outputs: Tensor, loss: float, batch: Batch) -> Tally:
 def evaluate(
     net: Model, task: Task, split: str, batch_size: int, processes: Processes | None = None
 ) -> dict[str, float]:
-    """Return loss and measures over all of a part; every W is built once, and every process takes its share."""
+    """Return the mean loss and the metrics over a whole split; every W is built once.
+
+    Args:
+        net: the network; its training mode is restored afterwards.
+        task: the task.
+        split: one of ``task.splits``.
+        batch_size: number of sequences per forward pass.
+        processes: the processes that share the work; default: this one alone.
+    """
     processes = processes or Processes()
     weight = net.readout.weight
     total = Tally()
@@ -45,13 +53,13 @@ def evaluate(
                 total.add(tally_of(task, outputs, float(task.loss(outputs, batch)), batch))
     finally:
         net.train(training)
-    if processes.count > 1 and not total:  # more processes than sequences: join the sum with nothing
+    if processes.count > 1 and not total:  # more processes than sequences: take part in the sum with zeros
         total = Tally(**dict.fromkeys(tally_names(net, task), (0.0, 0.0)))
     return task.metrics(processes.added(total).means())
 
 
 def tally_names(net: Model, task: Task) -> list[str]:
-    """Return the names that a tally of this task holds."""
+    """Return the names of the entries of a tally of this task."""
     batch = next(iter(task.evaluation(task.splits[0], 1))).part(0, 1)
     weight = net.readout.weight
     batch = batch.to(weight.device, weight.dtype)

@@ -1,4 +1,4 @@
-"""Running a network over a batch: inputs as it takes them, and every sequence to its own end."""
+"""Running a network over a batch: one-hot inputs where it needs them, and sequences of different lengths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from eigenloop.training.states import kept_where
 
 
 def inputs_for(net: Model, task: Task, batch: Batch) -> Tensor:
-    """Return a batch's inputs as the network takes them: tokens become one-hot where it has no embedding."""
+    """Return the inputs of a batch for the network; tokens become one-hot vectors if it has no embedding."""
     if not task.tokens or net.embedding is not None:
         return batch.inputs
     return one_hot(batch.inputs, task.input_size, net.readout.weight.dtype)
@@ -25,14 +25,15 @@ def run(
 ) -> tuple[Tensor, Any]:
     """Return the outputs of a network for a batch, and its final states.
 
-    A sequence that ended in a segment before, whose length here is 0, keeps its state, and its output is read off that.
+    A sequence that ended in an earlier segment has length 0 here; it keeps its state, and its output is computed from
+    that state.
 
     Args:
         net: the network.
-        task: whose batch it is.
-        batch: what to run over, on the network's device.
-        state: what the sequences begin with; default: the network's own initial state.
-        parallel: the network as it is to be called, where that is not `net` itself.
+        task: the task that made the batch.
+        batch: the batch, on the network's device.
+        state: the initial states of the sequences; default: the network's own initial state.
+        parallel: the module to call instead of `net`, such as a DistributedDataParallel wrapper around it.
     """
     call, inputs = parallel or net, inputs_for(net, task, batch)
     if batch.lengths is None:

@@ -1,4 +1,4 @@
-"""What a result was made with: versions, processor, commit."""
+"""The software and hardware that a result was computed with: versions, processor, commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eigenloop.recurrence import kernel
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what takes part in the arithmetic."""
+    """Return the versions of eigenloop, Python and the numerical libraries."""
     core_versions = {
         "eigenloop": eigenloop.__version__,
         "python": platform.python_version(),
@@ -26,7 +26,7 @@ def versions() -> dict[str, str]:
 
 
 def machine() -> dict[str, Any]:
-    """Return processor, cores, threads and the kernel's variant."""
+    """Return the system, processor, cores, threads and the variant of the compiled kernel."""
     library = kernel.library()
     return {
         "system": f"{platform.system()} {platform.machine()}",
@@ -38,10 +38,10 @@ def machine() -> dict[str, Any]:
 
 
 def commit() -> str | None:
-    """Return the commit of the library's checkout, with "+" if the package was changed since; None outside of one."""
+    """Return the commit of the library's git checkout, with "+" if the package has uncommitted changes, or None."""
     here = Path(eigenloop.__file__).parent
     try:
-        # A checkout of something else around an installed package says nothing about the package.
+        # The package may be installed inside a checkout of another project, whose commit must not be reported.
         _git(here, "ls-files", "--error-unmatch", "__init__.py")
         return _git(here, "rev-parse", "--short=12", "HEAD") + (
             "+" if _git(here, "status", "--porcelain", "-uno", "--", ".") else ""

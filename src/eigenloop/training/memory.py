@@ -1,4 +1,4 @@
-"""Whether an error means that the memory is used up."""
+"""Recognising errors that mean out of memory."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import torch
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error says that there is no memory left; torch has no class of its own for that on the CPU."""
+    """Whether an error means out of memory; torch has no exception class for that on the CPU."""
     return isinstance(error, (MemoryError, torch.OutOfMemoryError)) or "allocate memory" in str(error)

@@ -1,4 +1,4 @@
-"""The network of a configuration."""
+"""Building the network of a configuration."""
 
 from __future__ import annotations
 
@@ -19,7 +19,13 @@ from eigenloop.training.settings.config import Config
 
 
 def build_network(config: Config) -> Model:
-    """Make the network; its draws depend on the seed of the configuration only, and leave torch's generator alone."""
+    """Build the network of a configuration, on its device.
+
+    The initial weights depend only on the configuration's seed, and torch's global generator is not changed.
+
+    Raises:
+        ConfigError: the settings do not go together, or the network does not fit on the device.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.training.seed)
         net = _built(config)
@@ -69,7 +75,7 @@ def _built(config: Config) -> Model:
 
 
 def take_scalings_(net: Model, task: Task) -> None:
-    """Give a network mean and scale of its inputs and outputs, as the training split has them."""
+    """Set the input and output scaling of a network to the mean and scale of the training split."""
     for name, (mean, scale) in task.scalings().items():
         scaling = {"input": net.input_scaling, "output": net.output_scaling}[name]
         assert scaling is not None  # the network was built for this task
@@ -77,7 +83,7 @@ def take_scalings_(net: Model, task: Task) -> None:
 
 
 def build_layer(config: Config, input_size: int) -> RecurrentLayer:
-    """Make the recurrent layer of a configuration for inputs of some size."""
+    """Build the recurrent layer of a configuration for inputs of a given size."""
     options: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in config.options.items()}
     options["dtype"] = getattr(torch, config.training.dtype)
     options["generator"] = torch.Generator().manual_seed(config.training.seed)
@@ -85,7 +91,7 @@ def build_layer(config: Config, input_size: int) -> RecurrentLayer:
 
 
 def _check_projected(net: Model, optimizer: str, model: str) -> None:
-    """Refuse an optimizer that would leave the set of a matrix that is its own parameter."""
+    """Raise a ConfigError if W is trained directly and the optimizer does not keep it in its set, or vice versa."""
     projected = any(m.projected_parameters() for m in net.modules() if isinstance(m, Matrix))
     made, _ = OPTIMIZERS[optimizer]
     keeps = isinstance(made, type) and issubclass(made, ProjectedOptimizer)

@@ -1,4 +1,4 @@
-"""Which versions of the arithmetic (`eigenloop.numerics`) a training uses."""
+"""The versions of the arithmetic (`eigenloop.numerics`) that a training uses."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _part(module: nn.Module) -> str:
 def numerics_of(config: Config) -> dict[str, int]:
     """Return the versions that a training with these settings would use now.
 
-    Its recurrent layer is built for that, which needs neither the data nor the rest of the network.
+    Only the recurrent layer is built for this, which needs neither the data nor the rest of the network.
     """
     settings = config.as_dict()
     key = json.dumps([settings["model"], settings["optimizer"]], sort_keys=True)
@@ -44,5 +44,5 @@ def numerics_of(config: Config) -> dict[str, int]:
     return dict(_known[key])
 
 
-#: By model and optimizer; the rest of a configuration does not matter.
+#: Cached versions by the settings of model and optimizer; the rest of a configuration does not matter.
 _known: dict[str, dict[str, int]] = {}

@@ -1,4 +1,4 @@
-"""The optimizers by name, with the options that each takes."""
+"""The optimizers by name, with their options."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import nn
 from eigenloop import optim, registry
 from eigenloop.errors import ConfigError
 
-#: Each name with its class and the options that a configuration may set.
+#: The class of each optimizer and the options that a configuration may set, by name.
 OPTIMIZERS: registry.Loaded[tuple[Callable[..., torch.optim.Optimizer], tuple[str, ...]]] = registry.Loaded(
     registry.OPTIMIZERS, lambda entry: (entry.load(), entry.options)
 )
 
 
 def defaults(name: str) -> dict[str, Any]:
-    """Return an optimizer's options as it has them by itself."""
+    """Return the default values of an optimizer's options."""
     made, options = OPTIMIZERS[name]
     parameters = inspect.signature(made).parameters
     option_defaults = {option: parameters[option].default for option in options}
@@ -27,7 +27,16 @@ def defaults(name: str) -> dict[str, Any]:
 
 
 def make_optimizer(section: Mapping[str, Any], net: nn.Module, seed: int) -> torch.optim.Optimizer:
-    """Make the optimizer of a configuration, with the papers' two rates; a sampler starts from the seed of the run."""
+    """Make the optimizer of a network, with separate learning rates for recurrent and other parameters.
+
+    Args:
+        section: the settings of the section ``optimizer``.
+        net: the network.
+        seed: the seed for ProjUNN's sampler.
+
+    Raises:
+        ConfigError: the optimizer rejects an option.
+    """
     options = dict(section)
     name, lr, recurrent_lr = options.pop("name"), options.pop("lr"), options.pop("recurrent_lr")
     made, _ = OPTIMIZERS[name]
@@ -41,5 +50,5 @@ def make_optimizer(section: Mapping[str, Any], net: nn.Module, seed: int) -> tor
     except ValueError as error:
         raise ConfigError(f"optimizer {name}: {error}") from error
     for group in optimizer.param_groups:
-        group["initial_lr"] = group["lr"]  # from which scaled rates are computed
+        group["initial_lr"] = group["lr"]  # schedules multiply this rate
     return optimizer

@@ -1,4 +1,4 @@
-"""``model.recurrent``: a published model with another matrix than its own."""
+"""``model.recurrent``: a published model with a different recurrent matrix."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from eigenloop.recipes.own_matrix import matrix_options, without_effect
 
 
 def with_another_matrix(model: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what the paper says of the model's own matrix where another takes its place.
+    """Return the model's settings without those of its own matrix if ``recurrent`` replaces that matrix.
 
     Args:
-        model: the settings of the section ``model``, with the paper's.
-        given: those of them that the user chose; one that would have no effect is refused.
+        model: the settings of the section ``model``, including those of the paper.
+        given: the settings among them that the user chose.
+
+    Raises:
+        ConfigError: the user chose a setting of the replaced matrix, which would have no effect.
     """
     if "recurrent" not in model:
         return dict(model)

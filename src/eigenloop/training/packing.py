@@ -1,4 +1,4 @@
-"""Nested state as JSON and tensors, so that it can be kept in files from which nothing is executed."""
+"""Nested state as JSON and tensors, so that it can be stored in files that cannot execute code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from torch import Tensor
 
 
 def pack(value: Any, tensors: dict[str, Tensor], name: str = "state") -> Any:
-    """Return `value` as JSON, its tensors moved to `tensors` under names of their own.
+    """Return `value` in a form that JSON can hold; its tensors are moved to `tensors` under unique names.
+
+    Raises:
+        TypeError: `value` contains something other than tensors, mappings, lists, tuples and plain values.
 
     >>> moved_tensors = {}
     >>> pack({"steps": 3, 0: (torch.zeros(2), None)}, moved_tensors)
@@ -35,7 +38,7 @@ def pack(value: Any, tensors: dict[str, Tensor], name: str = "state") -> Any:
 
 
 def unpack(value: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """Return what `pack` was given."""
+    """Return the value that `pack` was given."""
     if isinstance(value, list):
         return [unpack(item, tensors) for item in value]
     if not isinstance(value, dict):
@@ -47,9 +50,9 @@ def unpack(value: Any, tensors: Mapping[str, Tensor]) -> Any:
     return {key: unpack(item, tensors) for key, item in value["$map"]}
 
 
-#: Complex tensors, which not every version of the format knows, are stored as real ones with this in their name.
+#: Complex tensors, which older versions of the format lack, are stored as real ones with this suffix in their name.
 _COMPLEX = "::complex"
-#: In the file's header, the name of a tensor that is stored under another one.
+#: Prefix in the file's header for the name of a tensor that is stored under another name.
 _SAME = "same:"
 
 
@@ -66,15 +69,19 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
             continue
         names[place] = name
         real = torch.view_as_real(tensor.resolve_conj()) if tensor.is_complex() else tensor
-        # A copy, because the format refuses memory that is shared or not in order.
+        # A copy, because the format rejects tensors that share memory or are not contiguous.
         stored[name + _COMPLEX if tensor.is_complex() else name] = real.cpu().contiguous().clone()
     header = {"format": "pt"} | {_SAME + name: other for name, other in same.items()}
-    # Not by the library's own way to a file, which hides the error of the system that it met.
+    # Not save_file, which hides the operating system's error.
     path.write_bytes(save(stored, metadata=header))
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
-    """Read what `save_tensors` wrote; ValueError if the file is damaged."""
+    """Return the tensors that `save_tensors` wrote.
+
+    Raises:
+        ValueError: the file is damaged.
+    """
     try:
         stored = load_file(str(path))
         with safe_open(str(path), framework="pt") as file:

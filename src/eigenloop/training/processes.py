@@ -1,4 +1,4 @@
-"""The processes that train together: one, or those that torchrun started."""
+"""The processes that train one network together: a single one, or those that torchrun started."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from eigenloop.tasks.tally import Tally
 
 
 class Processes:
-    """What a process knows of the others; with a single one every method is trivial."""
+    """Communication with the other processes of a training; with a single process every method is trivial."""
 
     def __init__(self, rank: int = 0, count: int = 1) -> None:
         self.rank, self.count = rank, count
 
     @property
     def first(self) -> bool:
-        """Whether this process is the one that writes."""
+        """Whether this is the first process, the only one that writes files."""
         return self.rank == 0
 
     def total(self, value: float) -> float:
@@ -36,11 +36,11 @@ class Processes:
         return float(tensor)
 
     def any(self, flag: bool) -> bool:
-        """Return whether any process says so; all get the same answer."""
+        """Return whether the flag is set in any process; all processes get the same answer."""
         return flag if self.count == 1 else self.total(float(flag)) > 0
 
     def added(self, tally: Tally) -> Tally:
-        """Return the sum of a tally over all processes, which must hold the same names."""
+        """Return the sum of a tally over all processes; the names must be the same in all."""
         if self.count == 1:
             return tally
         names = list(tally.items())
@@ -49,7 +49,7 @@ class Processes:
         return Tally(**{name: (float(s), float(c)) for name, (s, c) in zip(names, tensor.tolist(), strict=True)})
 
     def gathered(self, tensor: Tensor) -> list[Tensor]:
-        """Return every process's tensor; shapes may differ in the dimension before the last two only."""
+        """Return the tensors of all processes, which must have the same number of dimensions."""
         if self.count == 1:
             return [tensor]
         real = torch.view_as_real(tensor) if tensor.is_complex() else tensor
@@ -64,7 +64,7 @@ class Processes:
         return [torch.view_as_complex(f.contiguous()) if tensor.is_complex() else f.contiguous() for f in cut]
 
     def told(self, text: str) -> str:
-        """Return the first process's text."""
+        """Return the text that the first process passes."""
         if self.count == 1:
             return text
         length = torch.tensor(len(text.encode()))
@@ -76,17 +76,17 @@ class Processes:
         return bytes(content.tolist()).decode()
 
     def refuse_broken(self, batch: Batch, task: str, what: str) -> None:
-        """Say so if the data themselves hold NaN or inf in any process's share of a batch."""
+        """Raise a DataError if any process's share of a batch holds NaN or inf."""
         if self.any(not batch.is_finite()):
             raise DataError(task, f"{what} holds NaN or inf, so the data are at fault", "correct the data, then resume")
 
     def wait(self) -> None:
-        """Wait for the others."""
+        """Wait until all processes have reached this point."""
         if self.count > 1:
             dist.barrier()
 
     def check_equal(self, net: nn.Module, step: int) -> None:
-        """Stop if the processes' parameters differ in a single bit."""
+        """Raise a RunError if the weights of the processes differ in a single bit."""
         if self.count == 1:
             return
         checksum = 0
@@ -103,7 +103,11 @@ class Processes:
 
 @contextmanager
 def joined(device: str) -> Iterator[Processes]:
-    """Join the processes that torchrun started, if it did and the caller has not joined them already."""
+    """Yield the processes of this training; connect to those of torchrun unless the caller has done so.
+
+    Raises:
+        RunError: WORLD_SIZE is set but the processes cannot be connected.
+    """
     if dist.is_initialized():
         yield Processes(dist.get_rank(), dist.get_world_size())
         return
@@ -115,7 +119,7 @@ def joined(device: str) -> Iterator[Processes]:
     if on_cuda:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
     try:
-        # Numbers and states are exchanged on the CPU, gradients where the network is.
+        # Numbers and states are exchanged on the CPU, gradients on the network's device.
         dist.init_process_group("cpu:gloo,cuda:nccl" if on_cuda else "gloo")
     except ValueError as error:
         raise RunError(

@@ -1,4 +1,4 @@
-"""Where a training stands, apart from weights, optimizer and schedule."""
+"""The progress of a training, apart from weights, optimizer and schedule."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from eigenloop.tasks.tally import Tally
 
 @dataclass
 class Progress:
-    """What the loop remembers from step to step, and a checkpoint keeps.
+    """The state of the training loop between steps, which a checkpoint stores.
 
     Attributes:
-        step: updates that are done.
-        seconds: time they took, evaluations included, over all sessions.
+        step: number of completed updates.
+        seconds: training time, evaluations included, over all sessions.
         started: when the first session began.
         best: the best evaluation on the validation split, with its step.
-        misses: evaluations since then.
-        window: loss and measures of this process since the last line of metrics.
-        norm: of the last gradient.
-        latest: the latest evaluation of every part.
-        evaluated: the step of that evaluation.
-        numerics: versions of the arithmetic that the first session had, see `eigenloop.numerics`; empty for a run that
-            began before there were versions.
+        misses: number of evaluations without improvement since then.
+        window: loss and metrics of this process since the last line of metrics.
+        norm: norm of the last gradient.
+        latest: the latest evaluation of each split.
+        evaluated: the step of the latest evaluation.
+        numerics: versions of the arithmetic in the first session, see `eigenloop.numerics`; empty for a run that
+            predates them.
     """
 
     step: int = 0
@@ -39,5 +39,5 @@ class Progress:
     numerics: dict[str, int] = field(default_factory=dict)
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps; windows are kept apart, because each process has its own."""
+        """Return the state for a checkpoint, without `window`, which is stored for each process."""
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "window"}

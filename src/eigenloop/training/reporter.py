@@ -1,4 +1,4 @@
-"""What a training tells whoever watches it."""
+"""The interface through which a training reports its progress."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 @dataclass(frozen=True)
 class Beginning:
-    """What is known before the first step."""
+    """The facts about a training that are known before its first step."""
 
     title: str
     folder: str
@@ -39,14 +39,14 @@ class Reporter(Protocol):
         """A line of metrics was written."""
 
     def notice(self, text: str) -> None:
-        """Something worth a sentence happened."""
+        """The training has a message for the user."""
 
     def end(self, summary: Mapping[str, Any]) -> None:
         """The training is over."""
 
 
 class Silent:
-    """Shows nothing."""
+    """A reporter that shows nothing."""
 
     def begin(self, beginning: Beginning) -> None:
         """Ignore it."""

@@ -1,4 +1,4 @@
-"""Starting a run, going on with one, and loading what one learned."""
+"""Starting a run, resuming one, and loading the network of one."""
 
 from __future__ import annotations
 
@@ -24,17 +24,27 @@ from eigenloop.training.settings.keys import checked_sections, known_keys, refus
 from eigenloop.training.settings.merging import merged
 from eigenloop.training.trainer import Trainer
 
-#: Settings with these effects may change when a run resumes: how long it lasts and how it is watched, not what it
-#: computes.
+#: Settings with these effects may change when a run resumes: its length and what it logs, not what it computes.
 _MAY_CHANGE = frozenset({Effect.LENGTH, Effect.LOG, Effect.PLACE})
-#: The files of own sequences may move: their contents are known by hashes.
+#: The files of your own sequences may move, because their contents are identified by hashes.
 _MAY_MOVE = ("task.data", "task.test_data")
-#: What may change too where the training reached NaN: a departure from the run as it was planned, and the only way on.
+#: Settings that may also change after a divergence: a departure from the planned run, but the only way to continue.
 _AFTER_DIVERGENCE = ("optimizer.lr", "optimizer.recurrent_lr", "training.clip_norm", "training.clip_value")
 
 
 def train(config: Config, out: Path | str | None = None, reporter: Reporter | None = None) -> dict[str, Any]:
-    """Train in a new folder, ``runs/TASK-MODEL`` if none is named; return the summary that is written there.
+    """Train in a new run folder and return the summary that is written there.
+
+    Args:
+        config: the configuration.
+        out: the folder; default: ``runs/TASK-MODEL``, with a number if that exists.
+        reporter: receives the progress; default: nothing is shown.
+
+    Raises:
+        ConfigError: the settings do not go together.
+        DataError: the data cannot be read, or hold NaN or inf.
+        RunError: the folder cannot be written, or memory ran out.
+        DivergedError: the loss, the gradient or a weight became NaN or inf.
 
     >>> import tempfile
     >>> config = make_config({
@@ -63,7 +73,20 @@ def train(config: Config, out: Path | str | None = None, reporter: Reporter | No
 def resume(
     out: Path | str, changes: Mapping[str, Any] | None = None, reporter: Reporter | None = None
 ) -> dict[str, Any]:
-    """Go on with the run in a folder, with settings that may change changed; return the summary."""
+    """Resume the run in a folder from its newest checkpoint and return the summary.
+
+    Args:
+        out: the run folder.
+        changes: new values of settings, by section; only those that do not change what is computed, such as
+            ``training.steps``, and after a divergence also learning rates and clipping.
+        reporter: receives the progress; default: nothing is shown.
+
+    Raises:
+        ConfigError: a setting in `changes` cannot change.
+        DataError: the data cannot be read, or hold NaN or inf.
+        RunError: there is no run to resume, its data have changed, or the folder cannot be written.
+        DivergedError: the loss, the gradient or a weight became NaN or inf.
+    """
     folder = RunFolder(Path(out))
     if not folder.has_config():
         raise RunError(
@@ -93,7 +116,7 @@ def resume(
 
 @contextmanager
 def _left_as_it_was() -> Iterator[None]:
-    """Give torch's generator and number of threads back to the caller as they were."""
+    """Restore torch's random state and number of threads when the block ends."""
     random, threads = torch.get_rng_state(), torch.get_num_threads()
     try:
         yield
@@ -107,19 +130,22 @@ def _told_by_first(reporter: Reporter | None, processes: Processes) -> Reporter:
 
 
 def _free_folder(config: Config) -> Path:
-    """Return the first of runs/TASK-MODEL, runs/TASK-MODEL-2, ... that is not there."""
+    """Return the first of runs/TASK-MODEL, runs/TASK-MODEL-2, ... that does not exist."""
     name = f"{config.task.short_name}-{config.network.name}"
     numbered = itertools.chain([name], (f"{name}-{number}" for number in itertools.count(2)))
     return next(path for path in (Path("runs") / name for name in numbered) if not path.exists())
 
 
 def changed(config: Config, changes: Mapping[str, Any], besides: Collection[str] = ()) -> Config:
-    """Return a stored configuration with other settings; refuse those that would make it another run.
+    """Return a stored configuration with changed settings.
 
     Args:
-        config: as it is stored.
-        changes: by section.
-        besides: further settings, ``section.key``, that may change here.
+        config: the stored configuration.
+        changes: the new values, by section.
+        besides: settings, ``section.key``, that may change in addition to those with an effect in `_MAY_CHANGE`.
+
+    Raises:
+        ConfigError: a setting is unknown, or cannot change.
     """
     stored = config.as_dict()
     known = known_keys(stored)
@@ -149,14 +175,17 @@ def load_run(
     data: Path | None = None,
     device: str | None = None,
 ) -> tuple[Model, Config, int]:
-    """Return the network of a run, its configuration, and the step it is from.
+    """Return the network of a run in evaluation mode, its configuration, and the step of its checkpoint.
 
     Args:
-        folder: the run's folder.
-        which: ``"best"``, ``"last"`` or a step; the last where nothing was chosen.
-        data_dir: where the data are now, if they have moved.
-        data: the same for a file of own sequences.
-        device: where the network shall be, if not where it was trained.
+        folder: the run folder.
+        which: the checkpoint: ``"best"``, ``"last"`` or a step; ``"best"`` is the last one without a validation split.
+        data_dir: the folder of the data, if they have moved.
+        data: the same for a file of your own sequences.
+        device: the device of the network; default: that of the training.
+
+    Raises:
+        RunError: the run or the checkpoint does not exist or cannot be read.
     """
     path = Path(folder)
     config = stored_config(path)
@@ -176,7 +205,7 @@ def load_run(
 
 
 def numerics_of_run(folder: Path | str) -> dict[str, int]:
-    """Return the versions of the arithmetic that the run in a folder began with; empty where it does not say."""
+    """Return the versions of the arithmetic with which the run in a folder began; empty if it did not record them."""
     path = Path(folder)
     summary = read_summary(path)
     if summary is not None and summary.numerics:
@@ -186,13 +215,13 @@ def numerics_of_run(folder: Path | str) -> dict[str, int]:
 
 
 def can_go_on(folder: Path | str) -> bool:
-    """Whether `resume` takes the newest checkpoint of a run as it is, where there is one."""
+    """Whether `resume` can continue a run: its newest checkpoint, if any, fits today's layers."""
     newest = _newest(Path(folder))
     return newest is None or not newest.of_torchs_layers
 
 
 def _newest(path: Path) -> checkpoint.Checkpoint | None:
-    """Read the newest checkpoint of a run; None if there is none that is whole."""
+    """Return the newest undamaged checkpoint of a run, or None if there is none."""
     try:
         newest = checkpoint.newest(path / "checkpoints")
     except checkpoints.DamagedError:
@@ -201,7 +230,7 @@ def _newest(path: Path) -> checkpoint.Checkpoint | None:
 
 
 def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:
-    """Read the checkpoint that is asked for, or say why it cannot be had: never another one."""
+    """Return the step and content of the requested checkpoint; raise a RunError rather than return another one."""
     place = path / "checkpoints"
     steps = checkpoints.steps_in(place)
     if not steps:
@@ -220,7 +249,7 @@ def _chosen(path: Path, which: str | int) -> tuple[int, checkpoint.Checkpoint]:
 
 
 def _step_of(place: Path, last: int, which: str | int) -> int:
-    """Return the step of the checkpoint that is meant; the last one knows which is the best."""
+    """Return the step of the requested checkpoint; the last checkpoint records which is the best."""
     if which == "best":
         best = checkpoint.load(place, last).state["progress"]["best"]
         return last if best is None else int(best["step"])

@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a training, and how a training resumes from one."""
+"""Saving a training in checkpoints, and resuming it from one."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from eigenloop.training.update import Updater
 
 
 class Saver:
-    """Saves a training whole, and restores it so that it resumes bit for bit.
+    """Saves the complete state of a training, and restores it so that the training continues bit for bit.
 
-    Kept are weights and buffers, optimizer, schedule and progress, and of every process its random numbers, the states
-    it carries and its sums since the last line of metrics; and the number of threads, by which sums are ordered.
+    A checkpoint holds weights and buffers, optimizer, schedule and progress; for every process its random state, its
+    carried hidden states and its sums since the last line of metrics; and the number of threads, which determines the
+    order of summation.
     """
 
     def __init__(
@@ -40,14 +41,14 @@ class Saver:
         self._saved_at = time.monotonic()
 
     def seconds_ago(self) -> float:
-        """Return the time since the last checkpoint."""
+        """Return the number of seconds since the last checkpoint."""
         return time.monotonic() - self._saved_at
 
     def save(self, progress: Progress) -> None:
-        """Write a checkpoint, and remove those that are no longer needed: the first, best and last two stay.
+        """Write a checkpoint, and remove all others except the first, the best and the last two.
 
         Raises:
-            DivergedError: the last step made a weight NaN or inf; the checkpoints before stay as they are.
+            DivergedError: the last step made a weight NaN or inf; earlier checkpoints are not changed.
         """
         if not all(torch.isfinite(tensor).all() for tensor in self.net.state_dict().values()):
             raise DivergedError("the weights hold NaN or inf")
@@ -76,7 +77,11 @@ class Saver:
         self._saved_at = time.monotonic()
 
     def restore(self, reporter: Reporter) -> Progress | None:
-        """Go on from the newest whole checkpoint; None if the run was stopped before its first."""
+        """Load the newest undamaged checkpoint and return its progress; None if there is no checkpoint yet.
+
+        Raises:
+            RunError: all checkpoints are damaged, or the run cannot be resumed with this code or configuration.
+        """
         try:
             newest = checkpoint.newest(self.folder.checkpoints)
         except checkpoints.DamagedError as error:
@@ -94,7 +99,7 @@ class Saver:
                 f"this run was trained by {state['processes']} processes and is resumed by {self.processes.count}: use "
                 f"torchrun --nproc-per-node {state['processes']} -m eigenloop train ..."
             )
-        self.processes.wait()  # until all have read
+        self.processes.wait()  # until all processes have read the checkpoint
         if problems and self.processes.first:
             checkpoints.set_aside(self.folder.checkpoints, step)
         rank = self.processes.rank
@@ -109,7 +114,7 @@ class Saver:
         return Progress(**state["progress"], window=Tally(**{name: (entry[0], entry[1]) for name, entry in window}))
 
     def _load(self, step: int, kept: checkpoint.Checkpoint) -> None:
-        """Load weights and optimizer; the rates are those of the configuration, which may be lowered."""
+        """Load weights and optimizer state; learning rates come from the configuration, which may have changed."""
         if kept.of_torchs_layers:
             raise RunError(
                 f"the run in {self.folder.path} was begun when models lstm and gru were torch's own layers, and its "
@@ -132,7 +137,7 @@ class Saver:
             group["initial_lr"] = rate
 
     def _random_states(self) -> list[torch.Tensor]:
-        """Return the state of torch's generator, and of the device's if that has its own."""
+        """Return the state of torch's random generator, and that of the device if it has its own."""
         device = self.net.readout.weight.device
         own = [torch.get_device_module(device).get_rng_state(device)] if device.type != "cpu" else []
         return [torch.get_rng_state(), *own]
@@ -144,7 +149,7 @@ class Saver:
             torch.get_device_module(device).set_rng_state(states[1], device)
 
     def _set_back(self, metrics_size: int) -> None:
-        """Forget what was written after the checkpoint."""
+        """Remove the metrics that were written after the checkpoint, and the summary."""
         if self.processes.first:
             self.folder.set_back(metrics_size)
         self.processes.wait()

@@ -1,4 +1,4 @@
-"""How the learning rates change over a training."""
+"""Learning rate schedules."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenloop.training.settings.sections import ScheduleSection
 
 
 class Schedule:
-    """A factor for all learning rates: a function of the position, or lowered when evaluations stop improving."""
+    """A factor for all learning rates: a function of the step, or lowered when evaluations stop improving."""
 
     def __init__(self, section: ScheduleSection) -> None:
         self.section = section
@@ -24,21 +24,21 @@ class Schedule:
         return self.section.factor ** (step // (unit * self.section.every))
 
     def observe(self, improved: bool) -> None:
-        """Take note of an evaluation."""
+        """Record whether an evaluation improved on the best one; lower the factor if the patience is exhausted."""
         self._misses = 0 if improved else self._misses + 1
         if self.section.name == "plateau" and self._misses > self.section.patience:
             self._scale, self._misses = self._scale * self.section.factor, 0
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint keeps."""
+        """Return the state for a checkpoint."""
         return {"scale": self._scale, "misses": self._misses}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on from what a checkpoint kept."""
+        """Restore the state from a checkpoint."""
         self._scale, self._misses = state["scale"], state["misses"]
 
 
 def scale_rates(optimizer: Optimizer, factor: float) -> None:
-    """Set every group's rate to its own times a factor."""
+    """Set the learning rate of every parameter group to its initial rate times a factor."""
     for group in optimizer.param_groups:
         group["lr"] = group["initial_lr"] * factor

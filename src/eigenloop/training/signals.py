@@ -1,4 +1,4 @@
-"""Ctrl-C and a polite kill, as a wish that is granted at the next safe moment."""
+"""Handling of Ctrl-C and SIGTERM: the request is noted, and the training stops at the next safe point."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 class Interruption:
-    """Inside the ``with``, the first Ctrl-C or SIGTERM is noted; a second Ctrl-C interrupts as usual.
+    """Inside the ``with`` block the first Ctrl-C or SIGTERM sets `asked`; a second Ctrl-C interrupts as usual.
 
-    A signal that is ignored, as by nohup or for a job in the background, stays ignored.
+    A signal that was already ignored, as under nohup or in a background job, stays ignored.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""How many units fit into a number of bytes or of trained parameters."""
+"""The largest hidden size within a given number of bytes or of trained parameters."""
 
 from __future__ import annotations
 
@@ -13,26 +13,33 @@ from eigenloop.training.settings.config import Config
 from eigenloop.training.settings.fitting import COUNTING_UNITS
 from eigenloop.training.summary import count_parameters
 
-#: No network for a device is larger.
+#: Upper limit of the search; networks for devices are smaller.
 _LARGEST = 4096
 
 
 def largest_hidden_size(config: Config, max_bytes: int) -> int:
     """Return the largest hidden size with which the network of a configuration takes at most `max_bytes`.
 
-    Counted are U and the dense W in the bits that are set, and all else in float32, as `size_report` does.
+    U and the dense W count with their configured bits, everything else as float32, as in `size_report`.
+
+    Raises:
+        ConfigError: even 2 units take more.
     """
     advice = ("allow more, or fewer bits", "give a larger --max-bytes, or fewer --bits")
     return _largest(config, max_bytes, lambda net: size_report(net).bytes, "takes {:,} bytes", advice)
 
 
 def hidden_size_of_parameters(config: Config, most: int) -> int:
-    """Return the largest hidden size with which a network has at most this many trained parameters."""
+    """Return the largest hidden size with which a network has at most `most` trained parameters.
+
+    Raises:
+        ConfigError: even 2 units have more.
+    """
     return _largest(config, most, count_parameters, "has {:,} parameters", ("allow more", "give a larger --parameters"))
 
 
 def _largest(config: Config, most: int, measure: Callable[[Model], int], wording: str, advice: tuple[str, str]) -> int:
-    """Return the largest hidden size with which a measure that grows with it is at most `most`."""
+    """Return the largest hidden size for which `measure`, which grows with it, is at most `most`, by bisection."""
     config = dataclasses.replace(config, task=config.task.settled())
 
     def measured(size: int) -> int:

@@ -1,4 +1,4 @@
-"""What is watched of a network's recurrent matrices: eigenvalues, distance from the set, conditioning in few bits."""
+"""Measures of a network's recurrent matrices: eigenvalues, distance from the set, conditioning when quantized."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from eigenloop.readout import Model
 
 @torch.no_grad()
 def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
-    """Return the eigenvalues of every matrix as (real, imaginary): of q(W) where it is quantized."""
+    """Return the eigenvalues of every recurrent matrix W, or of q(W) if it is quantized, as (real, imaginary) pairs."""
     eigenvalues = {}
     quantizer = net.rnn.quantizer if isinstance(net.rnn, RecurrentLayer) else None
     for name, matrix in outermost(net.rnn):
@@ -23,13 +23,13 @@ def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
 
 
 def largest_defect(net: Model) -> float | None:
-    """Return the largest distance of a matrix from its set; None where there are no matrices of ours."""
+    """Return the largest defect, the distance of a matrix from its set; None if the network has no `Matrix`."""
     defects = [matrix.defect() for _, matrix in outermost(net.rnn)]
     return max(defects) if defects else None
 
 
 @torch.no_grad()
 def smallest_ratio(net: Model) -> float | None:
-    """Return sigma_min / sigma_max of the worst conditioned q(W); None where nothing is quantized."""
+    """Return sigma_min / sigma_max of the worst conditioned q(W), or None if nothing is quantized."""
     quantized = net.rnn.quantized_matrices() if isinstance(net.rnn, RecurrentLayer) else ()
     return min((singular_ratio(W) for W in quantized), default=None)

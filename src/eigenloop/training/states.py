@@ -1,4 +1,4 @@
-"""States of recurrent layers as they go from one batch to the next: a tensor, a tuple (LSTM) or a list of layers."""
+"""Hidden states that are carried from one batch to the next: a tensor, a tuple (LSTM) or a list with one per layer."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def each(state: Any, function: Callable[[Tensor], Tensor]) -> Any:
 
 
 def detached(state: Any) -> Any:
-    """Return a state without the graph that led to it."""
+    """Return a state that is detached from the autograd graph."""
     return each(state, lambda tensor: tensor.detach())
 
 
 def kept_where(ended: Tensor, before: Any, after: Any) -> Any:
-    """Return the states before for the sequences that are marked, (B,) bool, and the states after for the others."""
+    """Return the states `before` for the sequences marked in `ended`, (B,) bool, and `after` for the others."""
     if isinstance(after, (list, tuple)):
         return type(after)(kept_where(ended, old, new) for old, new in zip(before, after, strict=True))
     return torch.where(ended[:, None], before, after)
@@ -38,7 +38,7 @@ def moved(state: Any, device: torch.device) -> Any:
 
 
 def gathered(states: list[Any], processes: Processes) -> list[list[Any]]:
-    """Return the states of every process; their layout is the same everywhere."""
+    """Return the states of every process, by rank; their structure must be the same in all."""
     everyones: list[list[Tensor]] = []
 
     def collect(tensor: Tensor) -> Tensor:

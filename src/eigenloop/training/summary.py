@@ -1,4 +1,4 @@
-"""What is left of a training: its summary, and how it is called."""
+"""The summary of a training, and its description in words."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from eigenloop.training.settings.config import Config
 
 
 def count_parameters(net: nn.Module) -> int:
-    """Return how many numbers are trained."""
+    """Return the number of trained parameters; a complex one counts twice."""
     return sum(p.numel() * (2 if p.is_complex() else 1) for p in net.parameters() if p.requires_grad)
 
 
 def describe(config: Config) -> str:
-    """Return model and task in a few words: their names, the size, and the delay or length."""
+    """Describe model and task in a few words: their names, the hidden size, and the delay or length."""
     size = config.network.hidden_size
     for key in ("delay", "length"):
         if isinstance(value := getattr(config.task, key, None), int):
@@ -34,7 +34,7 @@ def summarise(
     reason: str,
     test: dict[str, float] | None,
 ) -> Summary:
-    """Return results, baseline, time, and what they were made with."""
+    """Return the summary of a training: results, baseline, time, software and machine."""
     task = config.task
     return Summary(
         status=status,

@@ -1,4 +1,4 @@
-"""Tables as files: CSV, .npz or Parquet, by the ending; written whole or not at all."""
+"""Writing tables as CSV, .npz or Parquet, chosen by the file's extension."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ ENDINGS = (".csv", ".npz", ".parquet")
 
 
 def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
-    """Write columns of equal length."""
+    """Write columns of equal length to a file, atomically.
+
+    Raises:
+        ConfigError: the extension is not one of `ENDINGS`.
+        RunError: the file cannot be written.
+    """
     checked_ending(path)
     content = {".csv": _csv, ".npz": _npz, ".parquet": _parquet}[path.suffix.lower()](path, columns)
     try:
@@ -31,7 +36,7 @@ def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
 
 
 def checked_ending(path: Path) -> None:
-    """Refuse a file whose ending names no format."""
+    """Raise a ConfigError if the file's extension is not one of `ENDINGS`."""
     if path.suffix.lower() not in ENDINGS:
         raise ConfigError(f"{path} is written as its ending says, one of {', '.join(ENDINGS)}: choose one of them")
 
@@ -46,13 +51,13 @@ def _csv(path: Path, columns: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def _written(column: NDArray[Any]) -> list[Any]:
-    """Return numbers as people read them: seven digits, as many as the network computes with."""
+    """Return the entries of a column for a CSV file; floating-point numbers have seven digits, those of float32."""
     return [f"{value:.7g}" for value in column.tolist()] if column.dtype.kind == "f" else column.tolist()
 
 
 def _npz(path: Path, columns: Mapping[str, NDArray[Any]]) -> bytes:
     content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as archive:  # not np.savez, which has no place for a column named file
+    with zipfile.ZipFile(content, "w") as archive:  # np.savez cannot write a column named "file"
         for name, column in columns.items():
             with archive.open(f"{name}.npy", "w") as stream:
                 np.lib.format.write_array(stream, column, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""The metrics of a run for TensorBoard, where tensorboardX is installed."""
+"""Logging the metrics of a run for TensorBoard; needs tensorboardX."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from eigenloop.errors import ConfigError
 
 
 def require_tensorboard() -> None:
-    """Refuse to promise a log that cannot be written."""
+    """Raise a ConfigError if tensorboardX is not installed."""
     if importlib.util.find_spec("tensorboardX") is None:
         raise ConfigError(
             "training.tensorboard needs tensorboardX: pip install 'eigenloop[tensorboard]', or leave it out"
@@ -24,7 +24,7 @@ class TensorBoard:
     def __init__(self, folder: Path, step: int) -> None:
         from tensorboardX import SummaryWriter
 
-        # What a killed run wrote after its checkpoint is written again, into a file of its own.
+        # Steps that a killed run logged after its checkpoint are logged again, in a new file.
         self._writer = SummaryWriter(str(folder / "tensorboard"), purge_step=step + 1, filename_suffix=f".from-{step}")
 
     def write(self, record: Mapping[str, Any]) -> None:

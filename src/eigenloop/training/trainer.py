@@ -36,7 +36,7 @@ from eigenloop.training.summary import count_parameters, describe, summarise
 from eigenloop.training.tensorboard import TensorBoard, require_tensorboard
 from eigenloop.training.update import Updater
 
-#: Steps between evaluations where there are no epochs.
+#: Steps between evaluations if there are no epochs.
 _EVAL_EVERY = 100
 
 
@@ -68,7 +68,7 @@ class Trainer:
         self.board: TensorBoard | None = None
 
     def _prepared(self) -> int | None:
-        """Read the data and draw what is needed, so that what does not fit is reported now; return steps an epoch."""
+        """Read the data and draw a first batch of each split, to find errors early; return the steps per epoch."""
         try:
             self.task.prepare()
             self.task.train_batch(0, self.section.batch_size, self.section.seed)
@@ -82,14 +82,14 @@ class Trainer:
 
     def _planned_steps(self) -> int:
         if self.section.epochs is None or self.per_epoch is None:
-            assert self.section.steps is not None  # one of them is set, and epochs only where there are some
+            assert self.section.steps is not None  # exactly one of the two is set, and epochs only if the task has them
             return self.section.steps
         return math.ceil(self.section.epochs * self.per_epoch - 1e-9)
 
     # ---------------------------------------------------------------- the loop
 
     def run(self, resume: bool = False) -> dict[str, Any]:
-        """Train until there is a reason to stop; return the summary. A resumed run may have new settings."""
+        """Train until there is a reason to stop; return the summary. A resumed run stores its settings anew."""
         if self.section.threads is not None:
             torch.set_num_threads(self.section.threads)
         torch.manual_seed(self.section.seed + self.processes.rank)
@@ -115,7 +115,7 @@ class Trainer:
             if not is_out_of_memory(error):
                 raise
             raise endings.out_of_memory(self.progress.step + 1) from error
-        except BrokenPipeError:  # whoever listens to the reporter is gone: nothing is wrong with the folder
+        except BrokenPipeError:  # the reader of the reporter's output is gone; the folder is fine
             raise
         except OSError as error:
             raise endings.unwritable(error, self.folder) from error
@@ -139,7 +139,7 @@ class Trainer:
         self.saver.save(self.progress)
 
     def _calibrate(self) -> None:
-        """Choose the ranges of rounded states by the first batch, which all processes draw alike."""
+        """Choose the ranges of quantized states from the first batch, which is the same in all processes."""
         if self.net.rnn.state_quantizer is None:
             return
         weight = self.net.readout.weight
@@ -194,7 +194,7 @@ class Trainer:
         return None
 
     def _diverged(self, what: str) -> DivergedError:
-        """Write down that the training ended, and return the error that says so."""
+        """Write the summary of a diverged training, and return the error."""
         error = endings.diverged(what, self.progress.step, self.folder)
         if self.processes.first:
             self.folder.write_summary(self._summary("diverged", str(error)))
@@ -235,7 +235,7 @@ class Trainer:
         return step % (self.section.eval_every or self.per_epoch or _EVAL_EVERY) == 0
 
     def _evaluate(self) -> None:
-        """Evaluate on the validation split; without one, on the test split, which then chooses nothing."""
+        """Evaluate on the validation split; without one, on the test split, which then does not select a network."""
         if not self.task.splits:
             self.progress.evaluated = self.progress.step
             return
@@ -252,11 +252,11 @@ class Trainer:
         value, best = measures[self.task.metric], self.progress.best
         sign = 1 if self.task.higher_is_better else -1
         improved = best is None or sign * (value - best[self.task.metric]) > 0
-        # A few cases are soon all right: of networks with the same accuracy the one with the smaller loss is kept.
+        # On a small validation split many networks reach the same accuracy: the one with the smallest loss is kept.
         equal = best is not None and value == best[self.task.metric] and measures["loss"] < best["loss"]
         if improved or equal:
             self.progress.best = {"step": self.progress.step, **measures}
-        if self._evaluation_due(self.progress.step):  # one more at the end of a run must not change how it would resume
+        if self._evaluation_due(self.progress.step):  # an extra one at the end must not affect a later resume
             self.progress.misses = 0 if improved else self.progress.misses + 1
             self.schedule.observe(improved)
 
@@ -265,11 +265,11 @@ class Trainer:
         return evaluate(self.net, self.task, split, size, self.processes)
 
     def _tested(self) -> dict[str, float] | None:
-        """Measure the test split once: with the best network if there was a validation split, else with the last."""
+        """Evaluate on the test split once: the best network if there was a validation split, otherwise the last."""
         best, latest = self.progress.best, self.progress.latest
         if "test" not in self.task.splits:
             return None
-        if "test" in latest:  # there was no validation split, so it was measured along the way
+        if "test" in latest:  # without a validation split it was evaluated during training
             return latest["test"]
         if best is None or best["step"] == self.progress.step:
             return self._measured("test")

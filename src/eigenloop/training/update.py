@@ -1,4 +1,4 @@
-"""One update: forward and backward over the parts and segments of a batch, and the optimizer's step."""
+"""One update: forward and backward pass over the parts and segments of a batch, and the optimizer's step."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from eigenloop.training.states import detached
 
 
 class Updater:
-    """Takes steps down the gradient of sum(loss) / terms + penalty, both counted over the whole batch.
+    """Takes optimizer steps on sum(loss) / terms + penalty, where sum and terms are those of the whole batch.
 
     Note [The same step, however the batch is cut]
-        A batch is cut between sequences for processes and parts, and over time for truncated backpropagation. Every
-        piece adds its sum of losses, divided by the terms of the whole batch, so sequences of different lengths weigh
-        what they weigh in one piece. DistributedDataParallel averages over processes, which `count` undoes.
+        A batch is divided by sequences among processes and accumulated parts, and over time for truncated
+        backpropagation. Every piece adds its sum of losses, divided by the terms of the whole batch, so the weight of
+        a sequence does not depend on the division. DistributedDataParallel averages over processes; the factor
+        `count` turns that into a sum.
     """
 
     def __init__(
@@ -36,11 +37,19 @@ class Updater:
     ) -> None:
         self.net, self.task, self.optimizer, self.section, self.processes = net, task, optimizer, section, processes
         self.parallel: nn.Module = net if processes.count == 1 else _in_parallel(net)
-        #: The states after the last batch, one for each part.
+        #: The hidden states after the last batch, one for each accumulated part.
         self.carried: list[Any] = [None] * section.accumulate
 
     def step(self, whole: Batch) -> tuple[Tally, float]:
-        """Take one step; return loss and measures of this process's share, and the norm of the gradient."""
+        """Take one optimizer step on a batch.
+
+        Returns:
+            Loss and metrics of this process's share of the batch, and the norm of the gradient before clipping.
+
+        Raises:
+            DataError: the batch itself holds NaN or inf.
+            DivergedError: the loss or the gradient became NaN or inf.
+        """
         weight = self.net.readout.weight
         mine = whole.part(self.processes.rank, self.processes.count).to(weight.device, weight.dtype)
         terms = self.processes.total(self.task.terms(mine))
@@ -61,13 +70,13 @@ class Updater:
         return tally, norm
 
     def _backward(self, part: Batch, index: int, state: Any, terms: float, last: bool) -> Tally:
-        """Run a part, segment after segment, and add its gradient; remember the state at its end."""
+        """Run a part segment by segment and accumulate its gradient; keep its final state in `carried`."""
         length = self.section.truncate or part.steps
         tally = Tally()
         for start in range(0, part.steps, length):
             segment = part.segment(start, start + length)
             final = start + length >= part.steps
-            if not final and not part.per_step:  # no loss before the end, so only the state goes on
+            if not final and not part.per_step:  # the loss is at the end only: just carry the state on
                 with torch.no_grad():
                     _, state = run(self.net, self.task, segment, state)
                 continue
@@ -85,13 +94,13 @@ class Updater:
         return tally
 
     def _gradients_stay(self, stay: bool) -> AbstractContextManager[Any]:
-        """Keep gradients in this process until the last piece, where the processes' are averaged."""
+        """Return a context in which gradients are not averaged over processes; the last piece does that for all."""
         if stay and isinstance(self.parallel, DistributedDataParallel):
             return self.parallel.no_sync()
         return nullcontext()
 
     def _clip(self) -> float:
-        """Clip the gradient as configured and return its norm before."""
+        """Clip the gradient as configured and return its norm before clipping."""
         parameters = [p for p in self.net.parameters() if p.grad is not None]
         gradients: list[Tensor] = [p.grad for p in parameters if p.grad is not None]
         total = torch.nn.utils.get_total_norm(gradients)
@@ -106,10 +115,10 @@ class Updater:
 
 
 def _in_parallel(net: Model) -> DistributedDataParallel:
-    """Average gradients over processes; each brings its buffers up to date by itself, from the same parameters."""
+    """Wrap the network to average gradients over processes; buffers are not sent, as all compute the same ones."""
     with warnings.catch_warnings():
-        # From torch 2.13 the option has another name, which earlier versions do not know.
+        # torch 2.13 renamed the option, and earlier versions do not have the new name.
         warnings.simplefilter("ignore", FutureWarning)
-        # A trained initial state has no gradient where a state is carried on.
+        # A trained initial state has no gradient in batches that start from a carried state.
         unused = bool(getattr(net.rnn, "train_initial_state", False))
         return DistributedDataParallel(net, broadcast_buffers=False, find_unused_parameters=unused)

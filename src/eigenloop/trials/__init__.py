@@ -1,4 +1,4 @@
-"""Models beside each other on your own data: every combination of model and width as ordinary runs."""
+"""Comparison of models on your own data: every combination of model and bit width as ordinary runs."""
 
 from __future__ import annotations
 

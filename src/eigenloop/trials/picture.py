@@ -84,5 +84,5 @@ def _label(axes: Axes, rows: Sequence[Row], colours: Sequence[str]) -> None:
 
 
 def _written(value: float) -> str:
-    """Return bytes as people say them."""
+    """Return a number of bytes as text, thousands as kB."""
     return f"{value / 1000:g} kB" if value >= 1000 else f"{value:g}"

@@ -1,4 +1,4 @@
-"""Which runs a comparison consists of: models x widths x folds x seeds, all on the same parts of the same file."""
+"""The runs of a comparison: models x bit widths x folds x seeds, all on the same splits of the same file."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Settings = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Combination:
-    """A model in a width.
+    """A model with a bit width.
 
     Attributes:
-        bits: of the quantized weights; None for floating point.
-        config: its settings, with the fold and the seed of none of its runs.
-        parameters: numbers that are trained.
-        bytes: what a device holds, see `size_report`.
+        bits: bits of the quantized weights; None for floating point.
+        config: its settings; each run sets its own fold and seed.
+        parameters: number of trained parameters.
+        bytes: size on a device, see `size_report`.
     """
 
     model: str
@@ -41,18 +41,18 @@ class Combination:
 
     @property
     def name(self) -> str:
-        """As in ``ncgru-4bit``; a floating-point network has the name of its model."""
+        """The name in folders, such as ``ncgru-4bit``; the name of the model for a floating-point network."""
         return self.model if self.bits is None else f"{self.model}-{self.bits}bit"
 
     @property
     def title(self) -> str:
-        """As in ``ncgru, 4 bits``."""
+        """The name shown to readers, such as ``ncgru, 4 bits``."""
         return f"{self.model}, {'float' if self.bits is None else f'{self.bits} bits'}"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A run: a combination on a fold, from a seed."""
+    """One run: a combination with a fold and a seed."""
 
     combination: Combination
     fold: int | None
@@ -60,20 +60,20 @@ class Trial:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """The name of the run's folder."""
         fold = "" if self.fold is None else f"-fold{self.fold}"
         return f"{self.combination.name}{fold}-seed{self.seed}"
 
     @property
     def data(self) -> Path:
-        """The file."""
+        """The path of the data."""
         task = self.combination.config.task
         assert isinstance(task, Sequences)
         assert task.data is not None
         return task.data
 
     def config(self) -> Config:
-        """Return its settings."""
+        """Return the settings of the run."""
         config = self.combination.config
         training = config.training.model_copy(update={"seed": self.seed})
         if self.fold is None:
@@ -84,11 +84,13 @@ class Trial:
 
 @dataclass(frozen=True)
 class Plan:
-    """A comparison.
+    """A planned comparison.
 
     Attributes:
-        folds: of cross-validation; None where the parts are those of `fit`.
-        seeds: starts of each combination on each fold.
+        task: the data, read once for all runs.
+        combinations: the models with their bit widths.
+        folds: number of cross-validation folds; None for the train, validation and test splits of `fit`.
+        seeds: seeds of the runs of each combination on each fold.
     """
 
     task: Sequences
@@ -97,7 +99,7 @@ class Plan:
     seeds: tuple[int, ...]
 
     def trials(self) -> Iterator[Trial]:
-        """Yield all runs; a cut comparison has all combinations with the first seeds, rather than a few with all."""
+        """Yield all runs, ordered by seed, so that an interrupted comparison covers all combinations."""
         for seed in self.seeds:
             for fold in range(self.folds) if self.folds is not None else (None,):
                 for combination in self.combinations:
@@ -115,17 +117,20 @@ def planned(
     parameters: int | None = None,
     match_parameters: bool = False,
 ) -> Plan:
-    """Plan a comparison of models on a file.
+    """Plan a comparison of models on a data file.
 
     Args:
-        settings: of a fit, by section: ``task.data`` and whatever else shall differ from what `fit` chooses.
-        models: their names.
-        widths: bits of the weights, None for floating point.
-        folds: cross-validation with this many folds, which leave groups whole.
-        seeds: how many starts, with the seeds ``training.seed``, ``training.seed + 1``, ...
-        max_bytes: each combination has as many units as fit.
-        parameters: each model has as many units as this many trained parameters allow, the same in every width.
-        match_parameters: the same with the parameters that the first model has.
+        settings: settings of a fit, by section: ``task.data``, and those that differ from what `fit` chooses.
+        models: names of models.
+        widths: bit widths of the weights; None for floating point.
+        folds: number of cross-validation folds, which do not split groups; None for the splits of `fit`.
+        seeds: number of runs per combination and fold, with the seeds ``training.seed``, ``training.seed + 1``, ...
+        max_bytes: choose the largest hidden size with which each combination fits in this many bytes.
+        parameters: choose the hidden size of each model by this number of trained parameters, for all bit widths alike.
+        match_parameters: the same, with the number of parameters of the first model.
+
+    Raises:
+        ConfigError: a name is repeated, the hidden size is given in two ways, or nothing decides the comparison.
     """
     _check(models, widths, settings, sum((max_bytes is not None, parameters is not None, match_parameters)))
     first = _config(settings, models[0], None, None, folds)
@@ -175,8 +180,8 @@ def _config(settings: Settings, model: str, bits: int | None, size: int | None, 
         chosen["task"]["folds"] = folds
     network = chosen.setdefault("model", {})
     network["name"] = model
-    own = layer_defaults(model).get("bits") if model in RECIPES else None  # an unknown name is refused below
-    if bits is not None or own is not None:  # qornn has 8 bits where nobody says
+    own = layer_defaults(model).get("bits") if model in RECIPES else None  # make_config rejects unknown names
+    if bits is not None or own is not None:  # qornn has 8 bits by default, so floating point must be set too
         network["bits"] = bits
     if size is not None:
         network["hidden_size"] = size
@@ -184,5 +189,5 @@ def _config(settings: Settings, model: str, bits: int | None, size: int | None, 
 
 
 def _on(config: Config, task: Sequences) -> Config:
-    """Return the settings on a file that was read, so that it is read once."""
+    """Return the settings with a task whose file has been read, so that it is read only once."""
     return dataclasses.replace(config, task=task)

@@ -1,4 +1,4 @@
-"""Running a comparison: several trainings at once, each resumable; what is finished is skipped."""
+"""Running a comparison: several trainings in parallel, each resumable; finished runs are skipped."""
 
 from __future__ import annotations
 
@@ -20,38 +20,39 @@ from eigenloop.trials.plan import Trial
 
 
 class Watcher(Protocol):
-    """Something that shows how a comparison goes."""
+    """The interface through which a comparison reports its progress."""
 
     def skipped(self, trial: Trial) -> None:
-        """A run is done already."""
+        """A run was done already."""
 
     def set_aside(self, trial: Trial, folder: Path) -> None:
-        """What stood in a run's folder had other settings or other data, and is now in `folder`."""
+        """The run's folder held a run with other settings or data, which was renamed to `folder`."""
 
     def held(self, trial: Trial) -> None:
-        """Another process trains this run now; it is waited for."""
+        """Another process is training this run; the comparison waits for it."""
 
     def started(self, trial: Trial, resumed: bool) -> None:
         """A training started or resumed."""
 
     def waiting(self, running: Mapping[str, Path]) -> None:
-        """Some time has passed; the folders of what runs now, by name."""
+        """Called regularly while trainings run, with the folders of the running ones by name."""
 
     def finished(self, trial: Trial, folder: Path, problem: str | None) -> None:
-        """A training ended, with what was wrong if something was."""
+        """A training ended; `problem` is its error message, or None."""
 
 
 def folder_of(trial: Trial, out: Path) -> Path:
-    """Return the folder of a run."""
+    """Return the folder of a run of the comparison in `out`."""
     return out / "runs" / trial.name
 
 
 def run(trials: Sequence[Trial], out: Path, watcher: Watcher, *, jobs: int) -> bool:
-    """Train what is not done yet; return whether everything is done now.
+    """Train the runs that are not done yet; return whether all are done now.
 
-    `jobs` trainings run at a time, each in a process of its own with one thread; with 0 they run in this one, one after
-    another. A folder with the same settings and data resumes from its last checkpoint, one with others is renamed. A
-    training that outlived a killed comparison is waited for. An interruption lets every training save itself first.
+    `jobs` trainings run in parallel, each in its own process with one thread; with 0 they run in this process, one
+    after another. A run whose folder has the same settings and data resumes from its last checkpoint; a folder with
+    other settings or data is renamed. If a training of a killed comparison is still running, it is waited for. On an
+    interrupt every training saves a checkpoint first.
     """
     waiting = []
     for trial in trials:
@@ -66,7 +67,7 @@ def run(trials: Sequence[Trial], out: Path, watcher: Watcher, *, jobs: int) -> b
 
 
 def is_done(folder: Path) -> bool:
-    """Whether a run went to its end; one that reached NaN did too."""
+    """Whether a run has ended by itself, which includes runs that diverged."""
     summary = read_summary(folder)
     return summary is not None and summary.status != "stopped"
 
@@ -100,7 +101,7 @@ def _beside(waiting: list[Trial], out: Path, watcher: Watcher, jobs: int) -> boo
                 ended = [name for name, (_, job) in running.items() if job.ended]
                 for name in ended:
                     trial, job = running.pop(name)
-                    # A diverged training has the status 1, as errors have, and is a result.
+                    # A diverged training exits with status 1, as errors do, but it is a result.
                     done = is_done(job.folder)
                     watcher.finished(trial, job.folder, None if done else job.last_words())
                     good = good and done
@@ -131,7 +132,7 @@ def _here(trial: Trial, out: Path, watcher: Watcher) -> bool:
         watcher.started(trial, resumed)
         summary = resume(folder, {"task": {"data": str(trial.data)}}) if resumed else train(trial.config(), folder)
         if summary["status"] == "stopped":
-            raise KeyboardInterrupt  # it saved itself; those after it are not begun
+            raise KeyboardInterrupt  # it has saved a checkpoint; the remaining runs are not started
     except DivergedError:
         pass  # a result too
     except EigenloopError as error:
@@ -141,7 +142,7 @@ def _here(trial: Trial, out: Path, watcher: Watcher) -> bool:
 
 
 def _place(trial: Trial, out: Path, watcher: Watcher) -> tuple[Path, bool]:
-    """Return a run's folder, and whether it was begun; one of other settings or data is renamed."""
+    """Return a run's folder, and whether it holds a run to resume; one with other settings or data is renamed."""
     folder = folder_of(trial, out)
     begun = RunFolder(folder).has_config()
     if begun and not _same_settings(trial, folder):
@@ -158,11 +159,11 @@ def _is_done(trial: Trial, out: Path) -> bool:
 def _same_settings(trial: Trial, folder: Path) -> bool:
     try:
         return config_hash(_without_paths(stored_config(folder))) == config_hash(_without_paths(trial.config()))
-    except EigenloopError:  # nothing there, or nothing that can be read
+    except EigenloopError:  # there is no folder, or it cannot be read
         return False
 
 
 def _without_paths(config: Config) -> Config:
-    """Return settings with the hashes of the files only: where they lie changes nothing."""
+    """Return settings without the paths of the data, which are identified by their hashes."""
     assert isinstance(config.task, Sequences)
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data=None, test_data=None))

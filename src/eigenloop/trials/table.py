@@ -1,4 +1,4 @@
-"""What came of a comparison: for every combination the mean and deviation of its scores, its size and its time."""
+"""The results of a comparison: mean and standard deviation of the scores, size and time of every combination."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ from eigenloop.tasks import Sequences
 from eigenloop.trials.plan import Combination, Plan, Trial
 from eigenloop.trials.running import folder_of, is_done
 
-#: What is compared, the first that was measured; and whether more is better.
+#: The metrics by which combinations are compared, and whether higher is better.
 MEASURES = {"accuracy": True, "rmse": False}
 
 
 @dataclass(frozen=True)
 class Spread:
-    """Numbers of several runs: mean, and sample standard deviation (None of a single one)."""
+    """Values of several runs, with their mean and sample standard deviation."""
 
     values: tuple[float, ...]
 
     @property
     def mean(self) -> float:
-        """NaN of none."""
+        """The mean; NaN if there are no values."""
         return statistics.fmean(self.values) if self.values else math.nan
 
     @property
     def deviation(self) -> float | None:
-        """s = sqrt(sum (x - mean)^2 / (N - 1))."""
+        """The sample standard deviation, sqrt(sum (x - mean)^2 / (N - 1)); None for fewer than two values."""
         return statistics.stdev(self.values) if len(self.values) > 1 else None
 
 
 @dataclass(frozen=True)
 class Row:
-    """A combination and its runs.
+    """The results of one combination.
 
     Attributes:
-        score: what decides: of the held-out folds, or of the validation split where there are no folds.
-        test: of the test split where there are no folds: shown, and nothing is chosen by it.
-        seconds: of a training.
-        runs: every run as it stands in ``compare.json``.
+        combination: the model and its bit width.
+        score: the scores that decide: on the held-out folds, or on the validation split if there are no folds.
+        test: the scores on the test split if there are no folds; they are shown but choose nothing.
+        seconds: the training times.
+        runs: the entry of every run in ``compare.json``.
     """
 
     combination: Combination
@@ -54,7 +55,7 @@ class Row:
 
     @property
     def missing(self) -> int:
-        """Runs without a score: not done yet, failed or diverged."""
+        """Number of runs without a score: not done yet, failed or diverged."""
         return len(self.runs) - len(self.score.values)
 
     @property
@@ -63,7 +64,7 @@ class Row:
         return self.combination.config.network.hidden_size
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as it stands in ``compare.json``."""
+        """Return the row's entry in ``compare.json``."""
         row: dict[str, Any] = {
             "model": self.combination.model,
             "bits": self.combination.bits,
@@ -79,10 +80,12 @@ class Row:
 
 @dataclass(frozen=True)
 class Table:
-    """A comparison, the best combination first.
+    """The results of a comparison.
 
     Attributes:
+        plan: the comparison.
         measure: ``accuracy`` or ``rmse``.
+        rows: one row for each combination, best first.
     """
 
     plan: Plan
@@ -91,12 +94,12 @@ class Table:
 
     @property
     def higher_is_better(self) -> bool:
-        """Of the measure."""
+        """Whether higher values of the measure are better."""
         return MEASURES[self.measure]
 
     @property
     def decided_by(self) -> str:
-        """In words, where the score was measured."""
+        """On which data the score was measured, in words."""
         return "validation" if self.plan.folds is None else "held-out fold"
 
     def as_dict(self) -> dict[str, Any]:
@@ -117,7 +120,7 @@ class Table:
 
 
 def tabulated(plan: Plan, out: Path) -> Table:
-    """Read what the runs of a plan have reached so far."""
+    """Read the results of the runs of a plan so far and return them as a table."""
     trials = list(plan.trials())
     measure = _measure(plan.task)
     rows = [

@@ -1,9 +1,9 @@
-"""Your own sequences: read from files, described, split into parts and prepared for a network.
+"""Your own sequences: read from files, described, split and prepared for a network.
 
 data = read("watch.npz")                              # or .npy, .csv, .parquet, .ts, a folder of .csv or .wav
-print(describe(data))                                 # what was understood
-parts = split(data, seed=0)                           # a person is never on two sides
-preparation = prepare(data, parts["train"])           # from the training split alone
+print(describe(data))                                 # how the file was interpreted
+parts = split(data, seed=0)                           # a group, such as a person, is in one split only
+preparation = prepare(data, parts["train"])           # from the training split only
 train = windows(parts["train"], window=128, stride=64)
 first = batch(data, train[:32], preparation, kind_of(data))
 """

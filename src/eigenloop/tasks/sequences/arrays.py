@@ -1,4 +1,4 @@
-"""Arrays as people save them: which axis is what, and where the labels belong."""
+"""Sequences from arrays: determines the meaning of each axis, and whether labels are per case or per step."""
 
 from __future__ import annotations
 
@@ -31,22 +31,25 @@ def from_arrays(
     per_step: bool | None = None,
     origin: Origin = _MEMORY,
 ) -> SequenceData:
-    """Make data of arrays; nothing is copied.
+    """Make sequence data from arrays, without copying values.
 
     Args:
-        X: (cases, steps, channels) or (cases, channels, steps); (cases, steps) of one channel; (steps,) or, without
-            labels, (steps, channels) of a single recording; (all steps, channels) of cases one after another, if
-            `lengths` add up to all steps.
-        y: a label a case, (cases,) or (cases, k), or a step, (cases, steps) or (cases, steps, k).
-        lengths: valid steps of each case, where X is padded.
-        groups: whom each case comes from.
+        X: (cases, steps, channels) or (cases, channels, steps); (cases, steps) for one channel; (steps,) or, without
+            labels, (steps, channels) for a single recording; (all steps, channels) for concatenated cases, if the sum
+            of `lengths` is the number of all steps.
+        y: labels per case, (cases,) or (cases, k), or per step, (cases, steps) or (cases, steps, k).
+        lengths: number of valid steps of each case, if X is padded or concatenated.
+        groups: the group of each case, such as a person; a group is never split.
         parts: ``train``, ``valid`` or ``test`` for each case.
-        weights: what each case counts in the loss.
+        weights: weight of each case in the loss.
         channels: names of the channels.
         classes: names of the classes.
-        layout: the axes of X, if they are not what they look like.
-        per_step: y is a label a step, or is not.
-        origin: for messages.
+        layout: the axes of X; default: guessed from its shape, with a note where that is uncertain.
+        per_step: whether y has a label per step; default: decided by its shape.
+        origin: where the data come from, for messages.
+
+    Raises:
+        DataError: shapes do not fit together, or values are not numbers.
 
     >>> data = from_arrays(np.random.rand(10, 128, 3), ["run", "walk"] * 5)
     >>> len(data), data.channels, data.class_names
@@ -95,7 +98,7 @@ def _axes(
     channels: Sequence[str] | None,
     lengths: NDArray[np.int64] | None,
 ) -> tuple[str, str | None]:
-    """Return the axes of X as a layout, and a note where they are a guess."""
+    """Return the axes of X as a layout, and a note if they are a guess."""
     if layout is not None:
         if len(shape) != layout.count(",") + 1:
             raise DataError(path, f"X has {len(shape)} axes, layout={layout} names others: give a layout that fits")
@@ -151,7 +154,7 @@ def _fits(path: Path, lengths: NDArray[np.int64], shape: tuple[int, ...]) -> Non
 def _label_shape(
     path: Path, labels: NDArray[Any] | None, grid: tuple[int, ...], cases: int, per_step: bool | None
 ) -> tuple[NDArray[Any] | None, bool]:
-    """Return labels as (cases,), (cases, k), or (rows, steps[, k]), and whether they are the latter."""
+    """Return labels as (cases,), (cases, k) or (rows, steps[, k]), and whether they are per step, the latter."""
     if labels is None:
         return None, False
     at_cases = labels.ndim in (1, 2) and len(labels) == cases

@@ -1,4 +1,4 @@
-"""Batches of pieces: padded inputs, time first, with the targets that the kind wants."""
+"""Batches of pieces: padded inputs, time first, with the targets of the kind of problem."""
 
 from __future__ import annotations
 
@@ -27,11 +27,14 @@ def batch(
     horizon: int = 1,
     normalise: bool = True,
 ) -> Batch:
-    """Return pieces side by side.
+    """Return pieces as a batch.
 
-    Targets are (B,) classes or (B, k) values, or (T, B) and (T, B, k) at every step. In a forecast the target of step t
-    is the channels at t + 1, ..., t + `horizon` one after another, (T, B, horizon * channels), normalised if inputs
-    are, and the last `horizon` steps of a piece are targets only.
+    Targets are (B,) classes or (B, k) values, or (T, B) and (T, B, k) if they are per step. For a forecast the target
+    of step t is the concatenation of the channels at t + 1, ..., t + `horizon`, (T, B, horizon * channels), normalised
+    if inputs are; the last `horizon` steps of a piece are targets only.
+
+    Raises:
+        DataError: a piece is too short for the horizon, or there are no labels.
 
     >>> from eigenloop.tasks.sequences import from_arrays, prepare, whole
     >>> data = from_arrays(np.random.rand(4, 20, 3), [0, 1, 0, 1])
@@ -65,13 +68,13 @@ def batch(
 
 
 def inputs_of(data: SequenceData, pieces: Pieces, preparation: Preparation) -> tuple[Tensor, Tensor | None]:
-    """Return inputs alone, (T, B, m), in the units of the file, and lengths where they differ."""
+    """Return the inputs without targets, (T, B, m), in the units of the file, and their lengths if they differ."""
     inputs = _inputs(data, pieces, preparation, normalise=False)
     return torch.from_numpy(_padded(inputs, pieces.length)), _differing(pieces.length)
 
 
 def class_weights(data: SequenceData, train: Pieces) -> NDArray[np.float32]:
-    """Return n / (classes * count) for every class: equal classes have 1, rare ones more, those not seen 0.
+    """Return the weight n / (classes * count) of every class: 1 for equal classes, more for rare ones, 0 for unseen.
 
     >>> from eigenloop.tasks.sequences import from_arrays, whole
     >>> data = from_arrays(np.zeros((4, 5)), ["a", "a", "a", "b"])
@@ -84,7 +87,7 @@ def class_weights(data: SequenceData, train: Pieces) -> NDArray[np.float32]:
 
 
 def class_counts(data: SequenceData, pieces: Pieces) -> NDArray[np.float64]:
-    """Return how often each class is the label of a piece, or of a step of it."""
+    """Return the number of pieces, or of their steps if labels are per step, of each class."""
     if data.class_names is None:
         raise DataError(data.origin.path, "its labels are values, and class weights need classes: leave them out")
     counts = np.zeros(len(data.class_names))
@@ -114,7 +117,7 @@ def _labels(data: SequenceData) -> NDArray[Any]:
 
 
 def _next(values: NDArray[np.float32], horizon: int) -> NDArray[np.float32]:
-    """Return (steps - horizon, horizon * channels): what follows each step."""
+    """Return the next `horizon` values after each step, (steps - horizon, horizon * channels)."""
     steps = len(values) - horizon
     return np.concatenate([values[1 + ahead : 1 + ahead + steps] for ahead in range(horizon)], axis=1)
 

@@ -1,4 +1,4 @@
-"""Reads files of strangers: never more than a limit in memory, packed or not."""
+"""Reading untrusted files: never more than a limit in memory, compressed or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ _BLOCK = 2**20
 
 
 def content(path: Path, limit: int) -> bytes:
-    """Read a file, gzipped or not, whatever its name says; at most `limit` bytes, unpacked."""
+    """Return the content of a file, unpacked if it is gzipped, whatever its name.
+
+    Raises:
+        DataError: it cannot be read, is damaged, or has more than `limit` bytes, packed or unpacked.
+    """
     size_of(path, limit)
     try:
         data = path.read_bytes()
@@ -34,7 +38,7 @@ def content(path: Path, limit: int) -> bytes:
 
 
 def size_of(path: Path, limit: int | None = None) -> int:
-    """Return the size of what must be a file, and refuse one above the limit."""
+    """Return the size of a file in bytes; raises DataError if it is not a file or is larger than the limit."""
     try:
         status = os.stat(path)
     except (OSError, ValueError) as error:
@@ -47,7 +51,7 @@ def size_of(path: Path, limit: int | None = None) -> int:
 
 
 def too_large(path: Path, what: str, limit: int) -> DataError:
-    """Say that something would take more memory than is allowed, and what to do."""
+    """Return the error for something that would take more memory than the limit."""
     return DataError(
         path,
         f"{what} takes more than {limit / 2**20:,.0f} MiB of memory, the limit: raise max_bytes, or save the values "
@@ -56,7 +60,7 @@ def too_large(path: Path, what: str, limit: int) -> DataError:
 
 
 def sha256(path: Path) -> str:
-    """Return the hash of a file, as sha256sum prints it."""
+    """Return the SHA-256 of a file in hexadecimal, as sha256sum prints it."""
     digest = hashlib.sha256()
     try:
         with path.open("rb") as file:

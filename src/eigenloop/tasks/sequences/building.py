@@ -1,4 +1,4 @@
-"""Puts what a file held together: labels become numbers, sizes are checked, what is odd is noted."""
+"""Assembling the content of a file: labels become numbers, sizes are checked, and suspicious data get a note."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
 from eigenloop.tasks.sequences.labels import Where, encoded, named
 from eigenloop.tasks.sequences.scanning import statistics
 
-#: Spellings of the parts.
+#: Other accepted names of the splits.
 _SPELLINGS = {"training": "train", "validation": "valid", "val": "valid", "dev": "valid", "testing": "test"}
-#: A case that counts more than this would leave nothing of the others in 32-bit floats.
+#: With a larger weight of one case, the others would vanish in 32-bit floats.
 _LARGEST_WEIGHT = 1e6
-#: Names listed in a note.
+#: Maximum number of names listed in a note.
 _LISTED = 5
 
 
@@ -43,10 +43,13 @@ def built(
     where: Where | None = None,
     notes: Sequence[str] = (),
 ) -> SequenceData:
-    """Make data of what was read, with labels, groups and parts as the file has them.
+    """Make sequence data from the content of a file, with labels, groups and parts as in the file.
 
-    Labels are (cases,) or (cases, k), or with `per_step` (rows, steps) or (rows, steps, k); `where` says where a
-    label of the first kind stands in the file.
+    Labels are (cases,) or (cases, k), or with `per_step` (rows, steps) or (rows, steps, k); `where` returns the place
+    of a case's label in the file, for messages.
+
+    Raises:
+        DataError: values are not numbers or infinite, sizes do not agree, or a label, group, part or weight is wrong.
     """
     path = origin.path
     if values.dtype.kind not in "biuf":
@@ -84,7 +87,7 @@ def _labelled(data: SequenceData, labels: NDArray[Any], classes: Sequence[str] |
     if not data.per_step:
         numbers, names = encoded(path, labels, where)
     else:
-        # Labels beyond the end of a case mean nothing, whatever they are.
+        # Labels beyond the end of a case are padding and may have any value.
         valid = inside(data)
         valid_numbers, names = encoded(path, labels[valid], lambda n: _step(data, valid, n))
         numbers = np.zeros(labels.shape[:2] + valid_numbers.shape[1:], valid_numbers.dtype)
@@ -97,7 +100,7 @@ def _labelled(data: SequenceData, labels: NDArray[Any], classes: Sequence[str] |
 
 
 def inside(data: SequenceData) -> NDArray[np.bool_]:
-    """Return which steps belong to a case, (rows, steps)."""
+    """Return a mask of the steps that belong to a case, (rows, steps)."""
     valid = np.zeros(data.values.shape[:2], bool)
     for case in range(len(data)):
         valid[data.steps(case)] = True
@@ -158,7 +161,7 @@ def _listed(path: Path, what: str, given: Any, cases: int) -> list[Any]:
 
 
 def _noted(data: SequenceData) -> SequenceData:
-    """Look at all values, for infinities, and note what need not be wrong but often is."""
+    """Check all values for infinities, and add notes on constant channels and classes with a single case."""
     notes = list(data.notes)
     constant = np.flatnonzero(statistics(data).constant)
     if len(constant):

@@ -1,4 +1,4 @@
-"""The columns of a table: which is what, by the usual names, and their entries as numbers or text."""
+"""The columns of a table: their roles, guessed from common names, and their entries as numbers or text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from eigenloop.errors import DataError
 from eigenloop.tasks.sequences.options import Columns
 
-#: Names by which a column is known, in lower case.
+#: Common names of the column for each role, in lower case.
 USUAL = {
     "case": ("case", "case_id", "id", "series", "series_id", "sequence", "recording", "trial", "file", "filename"),
     "time": ("time", "t", "timestamp", "step", "date", "datetime", "seconds"),
@@ -22,7 +22,7 @@ USUAL = {
     "group": ("group", "groups", "subject", "subject_id", "person", "user", "participant", "patient", "speaker"),
     "part": ("part", "split"),
 }
-#: More columns, or longer names, than this are not a table of sequences.
+#: Limits of a table of sequences: number of columns, and characters of their names.
 MOST_COLUMNS = 10_000
 LONGEST_NAME = 100
 #: A unit after a name, as in "Time (s)" or "time [ms]".
@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*", re.ASCII)
 
 @dataclass(frozen=True)
 class Roles:
-    """Which column is what."""
+    """The column, or columns, of each role."""
 
     case: str | None
     time: str | None
@@ -43,7 +43,7 @@ class Roles:
     channels: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Say which columns have which role, other than channels.
+        """Return in words which columns have a role other than channel.
 
         >>> str(Roles("id", "seconds", ("activity",), None, None, None, ("x", "y")))
         'case is id, time is seconds, label is activity; the other columns are channels'
@@ -55,7 +55,7 @@ class Roles:
 
 
 def is_text(table: Any, name: str) -> bool:
-    """Say whether a column of a pyarrow table holds text."""
+    """Whether a column of a pyarrow table holds text."""
     import pyarrow.types as types
 
     kind = _kind(table, name)
@@ -63,7 +63,10 @@ def is_text(table: Any, name: str) -> bool:
 
 
 def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
-    """Find out which column is what; what is given comes before what is guessed.
+    """Return the roles of columns; roles that are not given are guessed from the names.
+
+    Raises:
+        DataError: a given column does not exist, two columns have the same name, or there is no channel.
 
     >>> roles(Path("watch.csv"), ["id", "time", "ax", "ay", "activity"], Columns()).channels
     ('ax', 'ay')
@@ -96,11 +99,11 @@ def roles(path: Path, names: Sequence[str], given: Columns) -> Roles:
         raise DataError(path, f"no column is left for the channels: the columns are {', '.join(names)[:300]}")
     return Roles(
         case or group, time, label, group, part, given.weight, channels
-    )  # without cases, a recording for each person
+    )  # without a case column, each group is one case
 
 
 def check_names(path: Path, names: Sequence[str]) -> None:
-    """Every column needs a name of its own."""
+    """Raise a DataError unless every column has a unique name, with limits on their number and length."""
     if len(names) > MOST_COLUMNS:
         raise DataError(path, f"it has {len(names):,} columns: at most {MOST_COLUMNS:,} are read")
     for number, name in enumerate(names):
@@ -113,7 +116,7 @@ def check_names(path: Path, names: Sequence[str]) -> None:
 
 
 def usual(role: str, names: Sequence[str]) -> str | None:
-    """Return the name that usually means a role, with or without a unit; beside an x, y is a direction.
+    """Return the first name that is common for a role, with or without a unit; y is not a label if there is an x.
 
     >>> usual("time", ["Time (s)", "x"])
     'Time (s)'
@@ -124,7 +127,7 @@ def usual(role: str, names: Sequence[str]) -> str | None:
 
 
 def numbers(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDArray[np.float64]:
-    """Return a column as numbers, NaN where it is empty."""
+    """Return a column as numbers, with NaN for empty entries; raises DataError if it holds something else."""
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -143,7 +146,7 @@ def numbers(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDA
 
 
 def texts(path: Path, table: Any, name: str) -> NDArray[np.object_]:
-    """Return a column as text, empty where nothing is given; equal entries are one object."""
+    """Return a column as text, with "" for empty entries; equal entries share one object."""
     import pyarrow as pa
     import pyarrow.types as types
 

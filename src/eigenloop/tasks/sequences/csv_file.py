@@ -1,4 +1,4 @@
-"""CSV as spreadsheets and loggers write it: the first line names the columns, commas, semicolons or tabs part them."""
+"""CSV as written by spreadsheets and loggers: column names in the first line; commas, semicolons or tabs between."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from eigenloop.tasks.sequences.table import from_table
 #: Entries that mean "missing".
 MISSING = ("", "NA", "N/A", "#N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "?")
 _DECIMAL_COMMA = re.compile(r"(^|;|\t)\s*-?\d+,\d+\s*($|;|\t)", re.MULTILINE)
-#: Lines looked at to tell a decimal comma.
+#: Bytes that are searched for a decimal comma.
 _LOOK = 4096
 _BLOCK = 2**20
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Read a long table."""
+    """Read a long table, one row per time step."""
     libraries.pyarrow(path)
     data = bounded.content(path, options.max_bytes)
     head = header(path, data)
@@ -42,7 +42,7 @@ def read(path: Path, options: Options) -> SequenceData:
 
 
 class Head(NamedTuple):
-    """What the first line says."""
+    """The content of the first line."""
 
     names: list[str]
     delimiter: str
@@ -51,7 +51,11 @@ class Head(NamedTuple):
 
 
 def header(path: Path, data: bytes) -> Head:
-    """Return what the first line says, of a file that is text."""
+    """Return the column names and the delimiter from the first line.
+
+    Raises:
+        DataError: the file is not UTF-8 text, or its first line does not name the columns.
+    """
     _is_text(path, data)
     text = data[: data.find(b"\n") % (len(data) + 1)].decode("utf-8-sig").rstrip("\r")
     if not text.strip():
@@ -73,7 +77,18 @@ def header(path: Path, data: bytes) -> Head:
 
 
 def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = None, text: Collection[str] = ()) -> Any:
-    """Return a pyarrow table without empty rows at its end; columns in `text` are not turned into numbers."""
+    """Return the rows as a pyarrow table, without empty rows at the end.
+
+    Args:
+        path: for messages.
+        data: the content of the file.
+        head: its first line.
+        wanted: names of the columns to read; default: all.
+        text: names of the columns that are not converted to numbers.
+
+    Raises:
+        DataError: it cannot be parsed, or has no rows.
+    """
     import pyarrow as pa
     import pyarrow.csv as arrow
 
@@ -98,7 +113,7 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
                 decimal_point="," if comma else ".",
             ),
         )
-    except Exception as error:  # pyarrow's own, and Python's for what it passes through
+    except Exception as error:  # pyarrow's exceptions, and Python's that pass through it
         if ragged:
             row = ragged[0]
             raise DataError(
@@ -119,7 +134,7 @@ def table(path: Path, data: bytes, head: Head, *, wanted: list[str] | None = Non
 
 
 def _without_empty_end(path: Path, frame: Any) -> Any:
-    """Leave out rows of nothing but separators after the last entry, which spreadsheets write."""
+    """Return the table without empty rows at its end, which spreadsheets write as separators only."""
     if any(column[-1].is_valid for column in frame.columns):
         return frame
     filled = np.zeros(frame.num_rows, bool)
@@ -135,7 +150,7 @@ def _no_rows(path: Path) -> DataError:
 
 
 def _is_text(path: Path, data: bytes) -> None:
-    """Refuse what is not UTF-8, by its line; in blocks, so that it is never in memory twice."""
+    """Raise a DataError with the line number if the file is not UTF-8; decodes in blocks to avoid a second copy."""
     decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     for start in range(0, len(data) + 1, _BLOCK):
         block = data[start : start + _BLOCK]
@@ -148,7 +163,7 @@ def _is_text(path: Path, data: bytes) -> None:
 
 
 def _line_numbers(data: bytes, rows: int) -> NDArray[np.uint32]:
-    """Return the line of each row; pyarrow leaves empty lines out."""
+    """Return the line number of each row; pyarrow skips empty lines."""
     if data.count(b"\n") - data.endswith(b"\n") == rows:
         return np.arange(2, rows + 2, dtype=np.uint32)
     filled_lines = [number for number, line in enumerate(io.BytesIO(data), 1) if line.strip(b"\r\n")][1:]

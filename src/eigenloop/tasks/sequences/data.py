@@ -1,4 +1,4 @@
-"""Sequences as they were read: cases of different lengths in one array, with labels, groups and names."""
+"""Sequences read from files: cases of different lengths in one array, with labels, groups and names."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 
 from eigenloop.tasks.sequences import bounded
 
-#: The parts of a data set, in the order in which a recording is cut.
+#: The splits of a data set, in the order in which a recording is cut in time.
 PARTS = ("train", "valid", "test")
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where data came from.
+    """The source of data.
 
     Attributes:
-        path: what the user gave.
+        path: the file or folder that the user gave.
         files: all files that were read.
     """
 
@@ -33,9 +33,9 @@ class Origin:
 
     @cached_property
     def sha256(self) -> str:
-        """The hash of the file; of several files, the hash of the list of their hashes and names.
+        """The SHA-256 of the file; for several files, that of the list of their hashes and names.
 
-        It is computed when it is first asked for, since that takes seconds for a large memory map.
+        It is computed on first access, because that takes seconds for a large memory-mapped file.
         """
         if len(self.files) == 1:
             return bounded.sha256(self.files[0])
@@ -47,24 +47,27 @@ class Origin:
 class SequenceData:
     """Cases: sequences of steps with the same channels.
 
-    Case i is ``values[rows[i], starts[i] : starts[i] + lengths[i]]``. So an array of (cases, steps, channels) is kept
-    as it is, be it padded, transposed or memory-mapped, and ragged cases stand one after another in a single row.
+    Case i is ``values[rows[i], starts[i] : starts[i] + lengths[i]]``. An array of (cases, steps, channels) is thus used
+    without a copy, even if it is padded, transposed or memory-mapped, and ragged cases are concatenated in a single
+    row.
 
     Attributes:
-        values: (rows, steps, channels), in the file's own precision; NaN where a value is missing.
-        rows, starts, lengths: (cases,), where each case stands.
+        values: (rows, steps, channels), in the precision of the file; NaN for a missing value.
+        rows, starts, lengths: (cases,), the position of each case in `values`.
         origin: the files.
-        labels: (cases,) class numbers or (cases, k) values; with `per_step` (rows, steps) or (rows, steps, k), beside
-            `values`; None if there are none.
-        per_step: there is a label at every step.
-        groups: (cases,) numbers into `group_names`.
-        parts: (cases,) numbers into `PARTS` where the file fixes them.
-        weights: (cases,) what each case counts in the loss; None where all count alike.
-        times: (rows, steps) seconds or whatever the file counts in; None if it gives none.
+        channel_names: names of the channels.
+        labels: (cases,) class indices or (cases, k) values; with `per_step` (rows, steps) or (rows, steps, k), aligned
+            with `values`; None if there are none.
+        per_step: there is a label at every time step.
+        groups: (cases,) indices into `group_names`; None if there are no groups.
+        parts: (cases,) indices into `PARTS`; None if the file does not fix the splits.
+        weights: (cases,) weight of each case in the loss; None for equal weights.
+        times: (rows, steps) times in seconds or in the unit of the file; None if it has none.
         lines: (rows, steps) line numbers in the file, for messages.
-        case_names: None if cases are known by their numbers.
-        class_names: of the class numbers; None where labels are values.
-        notes: what the user should know about how the file was understood.
+        case_names: names of the cases; None if they are only numbered.
+        class_names: names of the classes; None if labels are values.
+        group_names: names of the groups.
+        notes: what the user should know about how the file was interpreted.
     """
 
     values: NDArray[Any]
@@ -90,16 +93,16 @@ class SequenceData:
 
     @property
     def channels(self) -> int:
-        """Values at a step."""
+        """Number of channels."""
         return self.values.shape[2]
 
     @property
     def mapped(self) -> bool:
-        """Whether the values are still on the disk."""
+        """Whether the values are memory-mapped from the disk."""
         return memory_map(self.values) is not None
 
     def steps(self, case: int, start: int = 0, stop: int | None = None) -> tuple[int, slice]:
-        """Return the index of some steps of a case into `values`, `times` and labels at every step."""
+        """Return the index of steps `start` to `stop` of a case in `values`, `times` and per-step labels."""
         first, stop = int(self.starts[case]), int(self.lengths[case]) if stop is None else stop
         return int(self.rows[case]), slice(first + start, first + stop)
 
@@ -108,11 +111,11 @@ class SequenceData:
         return self.values[self.steps(case)]
 
     def name(self, case: int) -> str:
-        """Return what a case is called."""
+        """Return the name of a case, or its number as text if it has none."""
         return str(case) if self.case_names is None else self.case_names[case]
 
     def place(self, case: int, step: int, channel: int) -> str:
-        """Say where a value stands, for messages."""
+        """Return the place of a value in words, for messages."""
         what = f"case {self.name(case)}, step {step}"
         if self.lines is not None:
             what = f"line {self.lines[self.steps(case, step)[0], self.starts[case] + step]}"
@@ -120,12 +123,12 @@ class SequenceData:
 
 
 def stacked(cases: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows and starts of cases that each have a row of their own."""
+    """Return `rows` and `starts` for cases that have one row each."""
     return np.arange(cases), np.zeros(cases, np.int64)
 
 
 def ragged(lengths: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows and starts of cases that stand one after another in a single row.
+    """Return `rows` and `starts` for cases that are concatenated in a single row.
 
     >>> ragged([3, 1, 2])
     (array([0, 0, 0]), array([0, 3, 4]))
@@ -135,7 +138,7 @@ def ragged(lengths: Sequence[int] | NDArray[np.int64]) -> tuple[NDArray[np.int64
 
 
 def memory_map(values: NDArray[Any]) -> Any:
-    """Return the memory map that an array looks into, or None."""
+    """Return the memory map behind an array, or None if it is in memory."""
     array: Any = values
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap) and array._mmap is not None:  # type: ignore[attr-defined]
@@ -145,6 +148,6 @@ def memory_map(values: NDArray[Any]) -> Any:
 
 
 def release(values: NDArray[Any]) -> None:
-    """Let go of the pages of a memory map that were looked at: they stay in the system's cache, not in the process."""
+    """Release the pages of a memory map that were read; they stay in the system's cache, but not in the process."""
     if (mapped := memory_map(values)) is not None and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""What was read, in a few lines."""
+"""A description of sequence data in a few lines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from eigenloop.tasks.sequences.data import PARTS, SequenceData
 from eigenloop.tasks.sequences.kinds import kind_of
 from eigenloop.tasks.sequences.scanning import statistics
 
-#: Classes and channels that are listed before the rest is counted.
+#: Maximum number of classes and channels that are listed; further ones are only counted.
 _LISTED = 12
 _KINDS = {
     "class": "a class for each case",
@@ -20,7 +20,7 @@ _KINDS = {
 
 
 def describe(data: SequenceData) -> str:
-    """Say what was read: cases, channels, lengths, labels, groups, parts, missing values, and what to look at.
+    """Describe data in words: cases, channels, lengths, labels, groups, splits, missing values and notes.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> print(describe(from_arrays([[1.0, 2.0, 5.0], [3.0, 4.0, np.nan]], ["run", "walk"], groups=["Ann", "Bob"])))

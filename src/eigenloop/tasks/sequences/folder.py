@@ -1,4 +1,4 @@
-"""A folder with a file for each case, CSV or WAV, and labels.csv that says what each is."""
+"""A folder with a CSV or WAV file for each case, and labels.csv with the label of each."""
 
 from __future__ import annotations
 
@@ -18,15 +18,18 @@ from eigenloop.tasks.sequences.data import Origin, SequenceData, stacked
 from eigenloop.tasks.sequences.joining import together
 from eigenloop.tasks.sequences.options import Options
 
-#: The list of cases in the folder, and the endings of cases.
+#: The file that lists the cases, and the file extensions of cases.
 LIST = "labels.csv"
 ENDINGS = (".csv", ".csv.gz", ".wav")
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Read the cases that ``labels.csv`` lists by file name (or name without ending), or all if there is none.
+    """Read the cases that ``labels.csv`` lists by file name, with or without extension; all files if there is no list.
 
-    Labels stand there, or in a column of the cases for every step.
+    Labels are in ``labels.csv``, or per step in a column of the files of the cases.
+
+    Raises:
+        DataError: a listed file is missing, or a file cannot be read.
     """
     files = _files(path)
     listed = _listed(path / LIST, options) if (path / LIST).is_file() else {}
@@ -80,7 +83,7 @@ def _file(path: Path, files: dict[str, Path], name: str) -> Path:
 
 
 def _listed(file: Path, options: Options) -> dict[str, Any]:
-    """Return the columns of labels.csv by what they are; the first is the case if none is named so."""
+    """Return the columns of labels.csv by role; the first column is the case if no name suggests another."""
     libraries.pyarrow(file)
     data = bounded.content(file, options.max_bytes)
     head, given = csv_file.header(file, data), options.columns
@@ -110,7 +113,7 @@ def _listed(file: Path, options: Options) -> dict[str, Any]:
 def _cases(
     path: Path, files: list[Path], options: Options, read_one: Callable[[Path, Options], SequenceData]
 ) -> SequenceData:
-    """Read all files, together within the limit."""
+    """Read all files and join them; raises DataError if they exceed the memory limit together."""
     cases, left = [], options.max_bytes
     for file in files:
         cases.append(read_one(file, options))
@@ -121,7 +124,7 @@ def _cases(
 
 
 def _table(file: Path, options: Options) -> SequenceData:
-    """Read a case; labels in it are those of its steps."""
+    """Read the CSV file of a case; labels in it are per step."""
     per_step = True if options.per_step is None else options.per_step
     data = csv_file.read(file, dataclasses.replace(options, per_step=per_step))
     if len(data) > 1:
@@ -130,7 +133,7 @@ def _table(file: Path, options: Options) -> SequenceData:
 
 
 def _sounds() -> Callable[[Path, Options], SequenceData]:
-    """Return the reader of sounds, which all need the same sample rate."""
+    """Return a reader of WAV files, which raises a DataError if their sample rates differ."""
     rates: list[int] = []
 
     def read_one(file: Path, options: Options) -> SequenceData:

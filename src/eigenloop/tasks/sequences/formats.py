@@ -1,4 +1,4 @@
-"""Which file is read by whom."""
+"""The readers of the file formats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigenloop.tasks.sequences.data import SequenceData
 from eigenloop.tasks.sequences.options import Options
 
 _HERE = "eigenloop.tasks.sequences"
-#: The function that reads files of an ending, imported when it is needed.
+#: The function that reads files with an extension, imported when needed; ``/`` stands for a folder.
 FORMATS = {
     ".npz": f"{_HERE}.npz:read",
     ".npy": f"{_HERE}.npy:read",
@@ -26,7 +26,10 @@ FORMATS = {
 
 
 def read(path: Path | str, options: Options | None = None) -> SequenceData:
-    r"""Read a file of sequences, or a folder of them; what is wrong with it is a `DataError`.
+    r"""Read sequences from a file or a folder.
+
+    Raises:
+        DataError: it does not exist, has an unknown extension, or its content is not valid.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""Several data sets as one whose parts are fixed: a training file and a test file."""
+"""Joining several data sets into one, such as a training file and a test file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from eigenloop.tasks.sequences.labels import sorted_names
 
 
 def together(datasets: Sequence[SequenceData]) -> SequenceData:
-    """Put data sets one after another; their channels and kinds of labels must agree. Values are copied."""
+    """Concatenate data sets, copying their values.
+
+    Raises:
+        DataError: channels or kinds of labels differ, or a data set is memory-mapped.
+    """
     for data in datasets:
         if data.mapped:
             raise DataError(
@@ -50,9 +54,10 @@ def together(datasets: Sequence[SequenceData]) -> SequenceData:
 
 
 def join(parts: Mapping[str, SequenceData]) -> SequenceData:
-    """Put ``train``, ``valid`` and ``test`` data together; their channels and kinds of labels must agree.
+    """Join ``train``, ``valid`` and ``test`` data into one data set with fixed splits, copying their values.
 
-    Values are copied, so this is for data in memory.
+    Raises:
+        DataError: channels or kinds of labels differ, or a data set is memory-mapped.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> train, test = from_arrays(np.zeros((4, 9)), list("abab")), from_arrays(np.ones((2, 7)), list("ba"))
@@ -66,7 +71,10 @@ def join(parts: Mapping[str, SequenceData]) -> SequenceData:
 
 
 def recoded(data: SequenceData, classes: Sequence[str]) -> SequenceData:
-    """Count classes by the names that a network was trained with.
+    """Return the data with class indices in the order of `classes`, that of the network's outputs.
+
+    Raises:
+        DataError: the data have a class that is not one of `classes`.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> recoded(from_arrays(np.zeros((2, 5)), ["run", "run"]), ["rest", "run"]).labels
@@ -82,7 +90,7 @@ def recoded(data: SequenceData, classes: Sequence[str]) -> SequenceData:
 
 
 def _agreeing(datasets: list[SequenceData]) -> list[SequenceData]:
-    """Check what must be the same in all, and count classes alike."""
+    """Return the data sets with the same class indices; raises DataError if channels or kinds of labels differ."""
     first = datasets[0]
     for data in datasets[1:]:
         if data.channel_names != first.channel_names:

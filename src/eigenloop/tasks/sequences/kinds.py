@@ -1,4 +1,4 @@
-"""What is asked of a network: a class or values, of a sequence or at every step, or what comes next."""
+"""The kinds of problem: a class or values, per sequence or per time step, or a forecast of the next values."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from eigenloop.tasks.sequences.building import inside
 from eigenloop.tasks.sequences.data import SequenceData
 from eigenloop.tasks.sequences.labels import number_name
 
-#: A class or values of a sequence, a class or values at every step, the next values.
+#: A class or values per sequence, a class or values per time step, or a forecast of the next values.
 Kind = Literal["class", "values", "step-class", "step-values", "forecast"]
 
 
 def kind_of(data: SequenceData) -> Kind:
-    """Return what the shape of the labels asks for; without labels, the next values.
+    """Return the kind of problem that the labels imply; without labels, a forecast.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> kind_of(from_arrays(np.zeros((4, 9)), [0.5, 0.1, 0.2, 0.9])), kind_of(from_arrays(np.zeros(100)))
@@ -33,7 +33,10 @@ def kind_of(data: SequenceData) -> Kind:
 
 
 def as_kind(data: SequenceData, kind: Kind) -> SequenceData:
-    """Return the data with the labels that a kind wants: numbers may be classes or values; a forecast needs none.
+    """Return the data with labels for a kind of problem: numbers can be classes or values; a forecast needs no labels.
+
+    Raises:
+        DataError: the labels do not fit the kind.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> data = from_arrays(np.zeros((3, 9)), [10, 20, 10])
@@ -52,19 +55,19 @@ def as_kind(data: SequenceData, kind: Kind) -> SequenceData:
 
 
 def as_classes(data: SequenceData) -> SequenceData:
-    """Take every different value for a class."""
+    """Return the data with each distinct value of the labels as a class."""
     if data.labels is None or data.class_names is not None:
         return data
     if data.labels.shape[-1] != 1:
         raise DataError(data.origin.path, f"{data.labels.shape[-1]} values a label cannot be one class: give one")
     values = data.labels[..., 0]
     distinct = np.unique(values[inside(data)] if data.per_step else values)
-    numbers = np.searchsorted(distinct, values).clip(max=len(distinct) - 1)  # beyond the end of a case: any class
+    numbers = np.searchsorted(distinct, values).clip(max=len(distinct) - 1)  # any class for padding
     return dataclasses.replace(data, labels=numbers, class_names=tuple(map(number_name, distinct.tolist())))
 
 
 def as_values(data: SequenceData) -> SequenceData:
-    """Take classes whose names are numbers for these."""
+    """Return the data with classes whose names are numbers converted to values; raises DataError for other names."""
     if data.labels is None or data.class_names is None:
         return data
     try:

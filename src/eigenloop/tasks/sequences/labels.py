@@ -1,4 +1,4 @@
-"""Labels as numbers: classes with names, or values."""
+"""Conversion of labels to numbers: indices of named classes, or values."""
 
 from __future__ import annotations
 
@@ -12,22 +12,25 @@ from numpy.typing import NDArray
 
 from eigenloop.errors import DataError
 
-#: Where the label of a number stands, in words.
+#: Returns the place of the n-th label in words, for messages.
 Where = Callable[[int], str]
-#: So many different whole numbers are classes even in a small set.
+#: Up to this many distinct integers are classes even in a small data set.
 _FEW = 20
 
 
 def encoded(path: Path, labels: NDArray[Any], where: Where) -> tuple[NDArray[Any], tuple[str, ...] | None]:
-    """Return class numbers with the names of the classes, or values (..., k) with None.
+    """Return class indices with the names of the classes, or values (..., k) with None.
 
-    Text and truth values are classes; so are whole numbers, if there are few different ones beside their count. Other
-    numbers are values, and so is everything with more than one number a label.
+    Text and booleans are classes, and so are integers with few distinct values for their number. Other numbers are
+    values, and so are labels of more than one number.
 
     Args:
         path: for messages.
         labels: (count,), or (count, k) numbers; text as str or objects.
-        where: of the n-th label, for messages.
+        where: returns the place of the n-th label, for messages.
+
+    Raises:
+        DataError: a label is missing, infinite or of another type, or labels mix text and numbers.
     """
     if labels.ndim > 1 and (labels.dtype.kind not in "biuf" or not labels.size):
         raise DataError(path, f"labels of shape {labels.shape} must be numbers; classes in words are one a label")
@@ -47,7 +50,7 @@ def encoded(path: Path, labels: NDArray[Any], where: Where) -> tuple[NDArray[Any
 
 
 def looks_like_classes(distinct: NDArray[Any], count: int) -> bool:
-    """Say whether the different numbers among `count` labels are classes."""
+    """Whether labels are classes, given their distinct values and their number."""
     return len(distinct) <= max(_FEW, count // 2) and bool((distinct == np.trunc(distinct)).all())
 
 
@@ -57,7 +60,7 @@ def number_name(number: float) -> str:
 
 
 def classes_of_text(path: Path, texts: Sequence[str], where: Where) -> tuple[NDArray[np.int64], tuple[str, ...]]:
-    """Return class numbers and names of labels in words; numbers among words are a mistake in the file."""
+    """Return class indices and names of text labels; raises DataError if some are empty or only some are numbers."""
     first: dict[str, int] = {}
     for n, text in enumerate(texts):
         if text not in first:
@@ -78,7 +81,7 @@ def classes_of_text(path: Path, texts: Sequence[str], where: Where) -> tuple[NDA
 
 
 def sorted_names(names: Collection[str]) -> tuple[str, ...]:
-    """Return names in order, numbers by their size.
+    """Return names in sorted order; by value if all are numbers.
 
     >>> sorted_names(["10", "9"]), sorted_names(["b", "10", "9"])
     (('9', '10'), ('10', '9', 'b'))
@@ -88,10 +91,13 @@ def sorted_names(names: Collection[str]) -> tuple[str, ...]:
 
 
 def named(path: Path, numbers: NDArray[np.int64], names: tuple[str, ...], given: Sequence[str]) -> tuple[Any, Any]:
-    """Give classes that are numbers the names that a file lists for them.
+    """Return class indices and names, with the class names that a file lists (`given`).
 
-    Labels that are among the names keep them; as many names as classes name them in order; otherwise a label is the
-    number of its name, from 0.
+    If all labels are among the listed names, they are matched by name. If there are as many names as classes, they are
+    matched in order. Otherwise each label must be the index of its name, from 0.
+
+    Raises:
+        DataError: none of these applies, or two names are equal.
     """
     if len(set(given)) < len(given):
         raise DataError(path, "two of the names in classes are equal: give every class a name of its own")

@@ -1,4 +1,4 @@
-"""Libraries that only some formats need."""
+"""Optional libraries that some formats need."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from eigenloop.errors import DataError
 
 
 def pyarrow(path: Path) -> None:
-    """Say how to get pyarrow, if it is missing."""
+    """Raise a DataError that says how to install pyarrow if it is missing."""
     if importlib.util.find_spec("pyarrow") is None:
         raise DataError(path, "reading CSV and Parquet needs pyarrow: pip install 'eigenloop[data]'")

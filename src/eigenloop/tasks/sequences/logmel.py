@@ -1,4 +1,4 @@
-"""Sound as the logarithm of its energy in mel bands, frame by frame."""
+"""Log-mel features: the logarithm of the energy of sound in mel bands, frame by frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from eigenloop.tasks.options import at_least
 
-#: Added to energies, of samples between -1 and 1, before the logarithm: silence is -13.8, not minus infinity.
+#: Added to the energies before the logarithm, for samples between -1 and 1: silence is -13.8, not minus infinity.
 FLOOR = 1e-6
 
 
@@ -19,9 +19,10 @@ class LogMel:
     """Frames of log-mel energies: log(M |FFT(w x)|^2 + 1e-6), with a Hann window w.
 
     Attributes:
-        bands: triangles of M, at equal distances in mel (2595 log10(1 + f / 700)) from 0 to half the sample rate.
-        frame_ms: length of a frame.
-        hop_ms: from one frame to the next.
+        bands: number of triangular bands of M, equally spaced in mel (2595 log10(1 + f / 700)) from 0 to half the
+            sample rate.
+        frame_ms: length of a frame in milliseconds.
+        hop_ms: time from one frame to the next in milliseconds.
 
     >>> LogMel(bands=20)(np.zeros(8000), rate=8000).shape
     (98, 20)
@@ -38,14 +39,14 @@ class LogMel:
                 raise ValueError(f"{name} is between 1 and 10,000 milliseconds, got {value}")
 
     def __call__(self, samples: NDArray[np.float64], rate: int) -> NDArray[np.float32]:
-        """Return (frames, bands) of samples between -1 and 1; what is shorter than a frame is filled up with zeros."""
+        """Return the features, (frames, bands), of samples between -1 and 1; less than a frame is padded with zeros."""
         frame, hop = (max(1, round(rate * ms / 1000)) for ms in (self.frame_ms, self.hop_ms))
         padded = np.pad(samples, (0, max(0, frame - len(samples))))
         frames = np.lib.stride_tricks.sliding_window_view(padded, frame)[::hop]
         window = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(frame) / frame)
         result = np.empty((len(frames), self.bands), np.float32)
         weights = _triangles(self.bands, frame, rate)
-        for start in range(0, len(frames), 1024):  # a long recording would be large as spectra
+        for start in range(0, len(frames), 1024):  # in blocks, because all spectra of a long recording are large
             spectra = np.fft.rfft(frames[start : start + 1024] * window)
             power = spectra.real**2 + spectra.imag**2
             result[start : start + 1024] = np.log(power @ weights + FLOOR)
@@ -54,14 +55,14 @@ class LogMel:
 
 @functools.lru_cache(maxsize=4)
 def _triangles(bands: int, frame: int, rate: int) -> NDArray[np.float64]:
-    """Return (frequencies, bands): each rises from the centre before to its own and falls to the next."""
+    """Return M, (frequencies, bands): each rises from the previous band's centre to its own and falls to the next."""
     mels = np.linspace(0, 2595 * np.log10(1 + rate / 2 / 700), bands + 2)
     corners = 700 * (10 ** (mels / 2595) - 1)
     frequencies = np.fft.rfftfreq(frame, 1 / rate)[:, None]
     rising = (frequencies - corners[:-2]) / (corners[1:-1] - corners[:-2])
     falling = (corners[2:] - frequencies) / (corners[2:] - corners[1:-1])
     triangles = np.maximum(0, np.minimum(rising, falling))
-    # A band narrower than the distance of two frequencies may hold none: it takes the nearest.
+    # A band narrower than the spacing of the frequencies may contain none of them: it gets the nearest.
     empty = np.flatnonzero(triangles.sum(0) == 0)
     triangles[np.abs(frequencies - corners[1:-1]).argmin(0)[empty], empty] = 1.0
     triangles.flags.writeable = False

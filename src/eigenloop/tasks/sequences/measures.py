@@ -1,4 +1,4 @@
-"""How good answers are: of classes, of values and of forecasts, as scikit-learn defines the measures."""
+"""Metrics of predicted classes, values and forecasts, as scikit-learn defines them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def confusion(truth: NDArray[np.int64], predicted: NDArray[np.int64], classes: i
 
 
 def of_classes(truth: NDArray[np.int64], predicted: NDArray[np.int64], names: Sequence[str]) -> dict[str, Any]:
-    """Return accuracy, balanced accuracy, the mean of the F1, these by class, and the confusion matrix.
+    """Return accuracy, balanced accuracy, macro F1, precision, recall and F1 of each class, and the confusion matrix.
 
-    precision = right / predicted as the class, recall = right / of the class, F1 = 2 right / (predicted + of the
-    class), each 0 where nothing is divided. Means are over the classes that are there or were predicted; of the recall,
-    over those that are there.
+    With tp correct predictions of a class: precision = tp / predicted, recall = tp / actual, F1 = 2 tp / (predicted +
+    actual), each 0 if the denominator is 0. Macro F1 averages over the classes that occur in truth or predictions,
+    balanced accuracy averages the recall over those that occur in the truth.
     """
     table = confusion(truth, predicted, len(names))
     right, there, said = np.diag(table), table.sum(1), table.sum(0)
@@ -52,10 +52,10 @@ def of_classes(truth: NDArray[np.int64], predicted: NDArray[np.int64], names: Se
 
 
 def of_values(truth: Floats, predicted: Floats, names: Sequence[str], guess: Floats | None = None) -> dict[str, Any]:
-    """Return root mean square, mean absolute error and R^2 of (N, k) values, these by output, and those of a guess.
+    """Return RMSE, mean absolute error and R^2 of (N, k) values, in total and by output, and the errors of a baseline.
 
-    R^2 = 1 - sum (y - t)^2 / sum (t - mean t)^2, averaged over outputs; of a constant output it is 1 if all is
-    right and else 0.
+    R^2 = 1 - sum (y - t)^2 / sum (t - mean t)^2, averaged over outputs; for a constant target it is 1 if all
+    predictions are exact and otherwise 0. `guess` is the baseline's prediction.
     """
     scores: dict[str, Any] = _errors(truth, predicted)
     if len(names) > 1:
@@ -71,10 +71,10 @@ def of_values(truth: Floats, predicted: Floats, names: Sequence[str], guess: Flo
 
 
 def of_forecasts(truth: Floats, predicted: Floats, names: Sequence[str], naive: Floats | None = None) -> dict[str, Any]:
-    """Return errors of (N, horizon, channels) forecasts, in all and by steps ahead, beside those of the naive guess.
+    """Return the errors of (N, horizon, channels) forecasts, in total and by steps ahead, and those of a baseline.
 
-    The naive guess is that every channel stays as it is. `skill` is 1 - MSE / MSE of the naive guess: above 0 is
-    better.
+    The baseline, `naive`, predicts that every channel keeps its last value. `skill` is 1 - MSE / MSE of the baseline:
+    above 0 is better than the baseline.
     """
     scores: dict[str, Any] = _errors(truth, predicted)
     if len(names) > 1:
@@ -94,7 +94,7 @@ def of_forecasts(truth: Floats, predicted: Floats, names: Sequence[str], naive: 
 
 
 def r_squared(truth: Floats, predicted: Floats) -> float:
-    """Return the share of the variance that is explained.
+    """Return R^2, the fraction of the variance that is explained.
 
     >>> r_squared(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 4.0]))
     0.5

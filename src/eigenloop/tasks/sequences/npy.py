@@ -1,4 +1,4 @@
-"""NumPy's .npy: the header is read with care, the values are mapped from the disk; pickled objects are refused."""
+"""NumPy's .npy: the header is validated, the values are memory-mapped; pickled objects are never loaded."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from eigenloop.tasks.sequences.arrays import from_arrays
 from eigenloop.tasks.sequences.data import Origin, SequenceData
 from eigenloop.tasks.sequences.options import Options
 
-#: A header has about a hundred bytes; nobody needs more than these.
+#: Maximum size of a header in bytes; usual headers have about a hundred.
 _HEADER = 2**14
-#: What may stand beside X, in files and in archives.
+#: Names of the arrays that may accompany X, in separate files or in an archive.
 BESIDE = ("y", "lengths", "groups", "parts", "weights", "channels", "classes")
 
 
 @dataclass(frozen=True)
 class Header:
-    """What an .npy file says about its array, and where the values begin."""
+    """The header of an .npy file: shape, order and dtype of the array, and the offset of its values."""
 
     shape: tuple[int, ...]
     column_major: bool
@@ -35,12 +35,12 @@ class Header:
 
     @property
     def bytes(self) -> int:
-        """The size of the values."""
+        """The size of the values in bytes."""
         return math.prod(self.shape) * self.dtype.itemsize
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Map ``name.npy`` from the disk; labels are in ``name_y.npy``, beside ``X.npy`` in ``y.npy``, and so on."""
+    """Memory-map ``name.npy``; labels are in ``name_y.npy``, or in ``y.npy`` for ``X.npy``, and so on for `BESIDE`."""
     values = _mapped(path)
     prefix = "" if path.stem.lower() == "x" else f"{path.stem}_"
     beside = {name: path.with_name(f"{prefix}{name}.npy") for name in BESIDE}
@@ -51,7 +51,7 @@ def read(path: Path, options: Options) -> SequenceData:
 
 
 def named(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
-    """Turn the arrays of names into names."""
+    """Return the arrays with ``channels`` and ``classes`` as lists of names."""
     given: dict[str, Any] = dict(arrays)
     for name in {"channels", "classes"} & set(arrays):
         if arrays[name].ndim != 1:
@@ -61,7 +61,11 @@ def named(path: Path, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
 
 
 def header(path: Path, name: str, stream: IO[bytes]) -> Header:
-    """Read the header of the array `name` in a file, and no more than a header may take."""
+    """Read the header of the array `name`, at most `_HEADER` bytes.
+
+    Raises:
+        DataError: the header is damaged, or the array holds objects or anything but numbers and text.
+    """
     start = io.BytesIO(stream.read(_HEADER))
     try:
         version = np.lib.format.read_magic(start)
@@ -69,9 +73,9 @@ def header(path: Path, name: str, stream: IO[bytes]) -> Header:
             raise ValueError(f"version {version} of the format")
         reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about Python 2, and about escapes in a damaged header
+            warnings.simplefilter("ignore")  # warnings about Python 2 headers and about escapes in damaged ones
             shape, column_major, dtype = reader(start)
-    except Exception as error:  # a damaged header fails in numpy's or Python's own parser, in a dozen ways
+    except Exception as error:  # a damaged header raises many kinds of errors in numpy and in Python's parser
         raise DataError(path, f"the header of {name} is damaged or no .npy header: save the array again") from error
     if dtype.hasobject:
         raise DataError(
@@ -87,7 +91,7 @@ def header(path: Path, name: str, stream: IO[bytes]) -> Header:
 
 
 def array(path: Path, name: str, head: Header, content: bytes) -> NDArray[Any]:
-    """Return the array in the content of an .npy file, without a copy."""
+    """Return the array in the content of an .npy file, without a copy; raises DataError if it is truncated."""
     if len(content) != (expected := head.offset + head.bytes):
         raise DataError(
             path, f"{name} is cut off or damaged: {expected:,} bytes are expected and {len(content):,} found"

@@ -1,4 +1,4 @@
-"""NumPy's .npz: X and y, or X_train, y_train, X_test, y_test, and what belongs to them."""
+"""NumPy's .npz: X and y, or X_train, y_train, X_test, y_test, and the arrays that accompany them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from eigenloop.tasks.sequences.data import PARTS, Origin, SequenceData
 from eigenloop.tasks.sequences.joining import join
 from eigenloop.tasks.sequences.options import Options
 
-#: Names that hold for all parts.
+#: Arrays that are shared by all splits.
 _COMMON = ("channels", "classes")
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Read X, and y, lengths, groups, parts, channels and classes if they are there, or the same part by part."""
+    """Read X and, if present, y, lengths, groups, parts, weights, channels and classes; or X_train, y_train, ..."""
     arrays = _arrays(path, options.max_bytes)
 
     def data(suffix: str) -> SequenceData:
@@ -40,7 +40,7 @@ def read(path: Path, options: Options) -> SequenceData:
 
 
 def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
-    """Read the arrays whose names are known, all together within the limit."""
+    """Read the arrays with known names; raises DataError if they exceed the memory limit together."""
     bounded.size_of(path, limit)
     known = {base + suffix for base in ("X", *npy.BESIDE) for suffix in ("", *(f"_{part}" for part in PARTS))}
     arrays: dict[str, NDArray[Any]] = {}
@@ -63,7 +63,7 @@ def _arrays(path: Path, limit: int) -> dict[str, NDArray[Any]]:
         raise
     except OSError as error:
         raise DataError(path, f"it cannot be read: {error.strerror or error}") from error
-    except Exception as error:  # zipfile, zlib and lzma each have their own for a damaged archive
+    except Exception as error:  # zipfile, zlib and lzma raise different errors for a damaged archive
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"the .npz archive is cut off or damaged ({reason}): save it again") from error
     return arrays

@@ -1,4 +1,4 @@
-"""What a network on own sequences is trained for: the right class, or values near the measured ones."""
+"""The training objectives for your own sequences: cross-entropy for classes, scaled squared error for values."""
 
 from __future__ import annotations
 
@@ -14,43 +14,43 @@ from eigenloop.tasks.base import Batch
 from eigenloop.tasks.losses import valid_mask
 from eigenloop.tasks.tally import Tally
 
-#: With more classes than this the recall of each is left to the end.
+#: With more classes than this, the recall of each class is not computed during training.
 _MOST_RECALLS = 64
 
 
 class Objective(Protocol):
-    """Loss, measures and the guess that does not look at the input."""
+    """A loss with its metrics."""
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Return the sum over the terms of a batch, each with its weight."""
+        """Return the weighted sum of the loss over the terms of a batch."""
 
     def terms(self, batch: Batch) -> float:
-        """Return the sum of the weights."""
+        """Return the sum of the weights of a batch."""
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Return measures as sums with counts."""
+        """Return metrics of a batch other than the loss, as sums with counts."""
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Turn means into what is reported."""
+        """Convert means into the reported metrics."""
 
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Cross-entropy, each term times the weight of its class and of its sequence.
+    """Cross-entropy, with each term multiplied by the weights of its class and of its sequence.
 
     Attributes:
-        weights: (classes,), what each class counts; None where all count alike.
+        weights: (classes,) weight of each class; None for equal weights.
     """
 
     weights: Tensor | None = None
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum -w log p(target)."""
+        """Return the sum of -w log p(target)."""
         terms = nn.functional.cross_entropy(outputs.flatten(0, -2), batch.targets.flatten(), reduction="none")
         return terms.sum() if _alike(batch, self.weights) else (terms * self._weights(batch).flatten()).sum()
 
     def terms(self, batch: Batch) -> float:
-        """Sum w."""
+        """Return the sum of the weights w."""
         return float(batch.targets.numel() if _alike(batch, self.weights) else self._weights(batch).sum())
 
     def _weights(self, batch: Batch) -> Tensor:
@@ -58,7 +58,7 @@ class Classes:
         return weights if self.weights is None else weights * self.weights.to(weights)[batch.targets]
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Count what is right, of all and of each class."""
+        """Return the accuracy, and the recall of each class unless there are too many."""
         classes, mask = outputs.shape[-1], valid_mask(batch) if batch.per_step else None
         right, targets = outputs.argmax(-1) == batch.targets, batch.targets
         if mask is not None:
@@ -71,7 +71,7 @@ class Classes:
         return tally
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Report the mean of the recalls of the classes that there are: balanced accuracy."""
+        """Replace the recalls by their mean over the classes that occur, the balanced accuracy."""
         recalls = [value for name, value in means.items() if name.startswith("recall ") and not math.isnan(value)]
         other_means = {name: value for name, value in means.items() if not name.startswith("recall ")}
         return other_means | ({"balanced_accuracy": sum(recalls) / len(recalls)} if recalls else {})
@@ -79,37 +79,37 @@ class Classes:
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """The mean of ((y - target) / scale)^2, so that a guess of the mean has a loss near 1 in whichever units.
+    """The mean of ((y - target) / scale)^2, so that predicting the mean gives a loss near 1 in any units.
 
     Attributes:
-        scale: (outputs,), deviations of the targets of the training split.
+        scale: (outputs,) standard deviations of the targets in the training split.
     """
 
     scale: Tensor
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Sum w ((y - target) / scale)^2."""
+        """Return the sum of w ((y - target) / scale)^2."""
         squares = ((outputs - batch.targets) / self.scale.to(outputs)).square()
         return squares.sum() if _alike(batch, None) else (squares * term_weights(batch)[..., None]).sum()
 
     def terms(self, batch: Batch) -> float:
-        """Sum w over sequences or steps, and outputs."""
+        """Return the sum of the weights w over sequences or steps, times the number of outputs."""
         return float(term_weights(batch).sum()) * len(self.scale)
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Sum squares and absolute values of the errors, in the units of the targets."""
+        """Return the sums of squared and absolute errors, in the units of the targets."""
         errors, mask = (outputs - batch.targets).double(), valid_mask(batch) if batch.per_step else None
         errors = errors if mask is None else errors[mask]
         squares, absolute = float(errors.square().sum()), float(errors.abs().sum())
         return Tally(rmse=(squares, errors.numel()), mae=(absolute, errors.numel()))
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Report the root of the mean square."""
+        """Replace the mean squared error by its root, ``rmse``."""
         return {**means, "rmse": math.sqrt(means["rmse"])}
 
 
 def term_weights(batch: Batch) -> Tensor:
-    """Return what each target counts, (B,) or (T, B): 0 beyond the end of a sequence, else the sequence's weight."""
+    """Return the weight of each target, (B,) or (T, B): the weight of its sequence, or 0 beyond the sequence's end."""
     shape = (batch.steps, batch.size) if batch.per_step else (batch.size,)
     dtype = batch.inputs.dtype if batch.inputs.is_floating_point() else torch.float32
     weights = torch.ones(shape, device=batch.inputs.device, dtype=dtype)

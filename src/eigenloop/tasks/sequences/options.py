@@ -1,4 +1,4 @@
-"""How a file of sequences is to be read, where what it says itself is not enough."""
+"""Options for reading a file of sequences."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ Layout = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Columns:
-    """The columns of a table, by name; those left out are guessed from the usual names.
+    """The names of the columns of a table by role; roles that are not given are guessed from common names.
 
     Attributes:
-        case: which sequence a row belongs to; without one every group, or else the table, is a single recording.
+        case: identifies the sequence to which a row belongs; without one each group, or else the whole table, is a
+            single recording.
         time: numbers or dates, increasing within a case.
         label: the class or value; several columns are several values.
-        group: whom a case comes from, a person say, who must not be in two parts.
-        part: ``train``, ``valid`` or ``test``, where these are fixed.
-        weight: what a case counts in the loss; never guessed, since it may well be a channel.
-        channels: what the network sees; if left out, all other columns.
-        ignore: columns that are none of these.
+        group: the group of a case, such as a person; a group is never in two splits.
+        part: ``train``, ``valid`` or ``test``, if the splits are fixed.
+        weight: weight of a case in the loss; never guessed, because a column of that name may be a channel.
+        channels: the inputs of the network; default: all other columns.
+        ignore: columns that are not used.
     """
 
     case: str | None = None
@@ -40,14 +41,14 @@ class Columns:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What may be said about a file.
+    """How to read a file.
 
     Attributes:
-        columns: of CSV and Parquet.
-        layout: the axes of X in ``.npz`` and ``.npy``; if left out they are guessed, and `describe` says how.
-        per_step: there is a label at every step; if left out the shape of the labels decides.
-        audio: how sound becomes channels; None for its samples.
-        max_bytes: the largest file that is read into memory, unpacked.
+        columns: the columns of CSV and Parquet files.
+        layout: the axes of X in ``.npz`` and ``.npy``; default: guessed, and `describe` says how.
+        per_step: whether there is a label at every time step; default: decided by the labels.
+        audio: the features of WAV files; None for the samples themselves.
+        max_bytes: limit on the unpacked size of a file that is read into memory.
     """
 
     columns: Columns = field(default_factory=Columns)

@@ -1,4 +1,4 @@
-"""What a network answers on own sequences: a row for each case, step or forecast, with the truth where it is known."""
+"""Predictions on your own sequences: a row for each case, time step or forecast, with the target if it is known."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from eigenloop.tasks.sequences.kinds import Kind
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """Answers beside truths; N rows.
+    """Predictions with their targets, in N rows.
 
     Attributes:
-        kind: what was asked.
-        case: (N,) numbers of the cases.
-        step: (N,) the step of the case that an answer is for; of a whole piece its first, of a forecast the last one
-            that was seen.
-        predicted: (N, classes) probabilities, (N, k) values, or (N, horizon, channels) of a forecast.
-        names: of classes, values or channels.
-        case_names: of all cases.
-        truth: (N,) classes, (N, k) or (N, horizon, channels); None where it is not known.
-        guess: what answers without looking would be, in the shape of `predicted` or one that broadcasts to it: shares
-            of the classes, the mean of the training split, the last value that was seen.
+        kind: the kind of problem.
+        case: (N,) indices of the cases.
+        step: (N,) the time step of the case that a prediction is for; the first step of a whole piece, the last input
+            step of a forecast.
+        predicted: (N, classes) probabilities, (N, k) values, or (N, horizon, channels) forecasts.
+        names: names of the classes, values or channels.
+        case_names: names of all cases.
+        truth: (N,) classes, (N, k) values or (N, horizon, channels); None if unknown.
+        guess: predictions of the baseline, which broadcast to the shape of `predicted`: the class frequencies or the
+            mean of the training split, or for a forecast the last input value.
     """
 
     kind: Kind
@@ -47,7 +47,11 @@ class Outcome:
         return np.asarray(self.predicted.argmax(-1), np.int64)
 
     def measures(self) -> dict[str, Any]:
-        """Return how good the answers are: plain numbers, lists and mappings, as they stand in JSON."""
+        """Return the metrics as plain numbers, lists and mappings that JSON can hold.
+
+        Raises:
+            ValueError: the targets are not known.
+        """
         if self.truth is None:
             raise ValueError("without the truth nothing can be measured: the data have no labels")
         if self.kind.endswith("class"):
@@ -61,9 +65,12 @@ class Outcome:
         return measures.of_forecasts(truth, predicted, self.names, self.guess)
 
     def difficulty(self) -> NDArray[np.float64]:
-        """Return how wrong each row is, (N,): -log p(truth), or the root mean square of its errors.
+        """Return the error of each row, (N,): -log p(truth), or the root mean square of its errors.
 
-        The hardest cases are ``np.argsort(-outcome.difficulty())``.
+        The rows with the largest errors first are ``np.argsort(-outcome.difficulty())``.
+
+        Raises:
+            ValueError: the targets are not known.
         """
         if self.truth is None:
             raise ValueError("without the truth nothing can be measured: the data have no labels")
@@ -74,10 +81,10 @@ class Outcome:
         return np.asarray(np.sqrt(np.square(errors).mean(1)))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """Return the answers as columns of a table.
+        """Return the predictions as columns of a table.
 
-        A class: case, prediction and the probability of each class. Values: case and the values. At every step there is
-        a column of steps, and of a forecast one that says how many steps ahead.
+        For classes: case, prediction and the probability of each class. For values: case and the values. Predictions
+        per step have a column ``step``, forecasts have columns ``from_step`` and ``ahead``, the number of steps ahead.
         """
         names = np.asarray(self.case_names)[self.case] if len(self.case) else np.zeros(0, "U1")
         columns: dict[str, NDArray[Any]] = {"case": names}
@@ -97,5 +104,5 @@ class Outcome:
 
 
 def _free(name: str, taken: dict[str, NDArray[Any]]) -> str:
-    """Return the name of a column that is not taken."""
+    """Return a name for a column that is not in use."""
     return f"predicted {name}" if name in taken else name

@@ -12,12 +12,12 @@ from eigenloop.tasks.sequences.data import SequenceData
 from eigenloop.tasks.sequences.options import Options
 from eigenloop.tasks.sequences.table import from_table
 
-#: Rows unpacked at a time, so that a small file cannot unpack to a large table before it is noticed.
+#: Rows unpacked at a time, so that a small file that unpacks to a huge table is detected early.
 _BATCH = 2**16
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Read a long table."""
+    """Read a long table, one row per time step."""
     libraries.pyarrow(path)
     data = bounded.content(path, options.max_bytes)
     try:
@@ -25,7 +25,7 @@ def read(path: Path, options: Options) -> SequenceData:
         names = [str(name) for name in frame.schema.names]
     except DataError:
         raise
-    except Exception as error:  # pyarrow's own, and Python's for what it passes through
+    except Exception as error:  # pyarrow's exceptions, and Python's that pass through it
         reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise DataError(path, f"the Parquet file is cut off or damaged ({reason}): save it again") from error
     column_roles = roles(path, names, options.columns)
@@ -43,7 +43,7 @@ def _table(path: Path, data: bytes, limit: int) -> Any:
         unpacked = sum(about.row_group(n).total_byte_size for n in range(about.num_row_groups))
         if max(unpacked, 8 * about.num_rows * about.num_columns) > limit:
             raise bounded.too_large(path, "unpacked, it", limit)
-    # A long text that is repeated in a million rows stays one text, as the file has it.
+    # Dictionary-encoded columns stay encoded: a long text repeated in a million rows is stored once.
     with pq.ParquetFile(pa.BufferReader(data), read_dictionary=words, **limits) as file:
         batches, size = [], 0
         for batch in file.iter_batches(_BATCH, use_threads=False):

@@ -1,4 +1,4 @@
-"""Which steps of which cases: whole cases, blocks and windows of them, without copying a value."""
+"""Pieces of cases, given by case, start and length: whole cases, blocks in time and windows; values are not copied."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from eigenloop.tasks.options import at_least
 from eigenloop.tasks.sequences.data import SequenceData
 
-#: More windows than this take more memory than their network.
+#: Maximum number of windows; the indices of more would take more memory than the network.
 MOST_WINDOWS = 20_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Stretches of cases: piece i is steps `start[i]` to `start[i] + length[i]` of case `case[i]`, counted in the case.
+    """Contiguous pieces of cases: piece i is steps `start[i]` to `start[i] + length[i]` of case `case[i]`.
 
     >>> pieces = Pieces.of([0, 0, 1], [0, 10, 0], [10, 5, 8])
     >>> len(pieces), pieces[[2, 0]].case
@@ -30,27 +30,27 @@ class Pieces:
 
     @classmethod
     def of(cls, case: Any, start: Any, length: Any) -> Pieces:
-        """Make pieces of three lists of numbers."""
+        """Make pieces from three lists of numbers."""
         return cls(*(np.asarray(numbers, np.int64) for numbers in (case, start, length)))
 
     def __len__(self) -> int:
         return len(self.case)
 
     def __getitem__(self, which: Any) -> Pieces:
-        """Return some of the pieces: a slice, a mask or a list of numbers."""
+        """Return the pieces selected by a slice, a mask or a list of indices."""
         return Pieces(self.case[which], self.start[which], self.length[which])
 
 
 def whole(data: SequenceData, cases: Any = None) -> Pieces:
-    """Return all cases, or some, each as one piece."""
+    """Return all cases, or those with the given indices, each as one piece."""
     numbers = np.arange(len(data)) if cases is None else np.asarray(cases, np.int64)
     return Pieces(numbers, np.zeros(len(numbers), np.int64), data.lengths[numbers])
 
 
 def blocks(pieces: Pieces, shares: list[float]) -> list[Pieces]:
-    """Cut every piece into contiguous blocks, one after another in time, whose lengths are in the ratio of `shares`.
+    """Cut every piece into consecutive blocks whose lengths are in the ratio of `shares`; return the pieces by block.
 
-    Blocks that would be empty are left out.
+    Empty blocks are left out.
 
     >>> first, second = blocks(Pieces.of([7], [100], [10]), [0.8, 0.2])
     >>> first.start, first.length, second.start, second.length
@@ -67,8 +67,12 @@ def blocks(pieces: Pieces, shares: list[float]) -> list[Pieces]:
 def windows(pieces: Pieces, window: int, stride: int | None = None, *, keep_rest: bool = False) -> Pieces:
     """Cut pieces into windows of `window` steps, one every `stride` steps, none beyond the end of its piece.
 
-    A piece that is shorter than a window stays whole. The steps at the end of a piece that fill no window are left out,
-    unless `keep_rest` makes them one shorter window: with ``stride=window``, every step is then seen exactly once.
+    A piece that is shorter than a window is kept as one window. Steps at the end of a piece that do not fill a window
+    are left out, unless `keep_rest` makes them one shorter window; with ``stride=window``, every step is then in
+    exactly one window.
+
+    Raises:
+        ValueError: `window` or `stride` is below 1, or there are more than `MOST_WINDOWS`.
 
     >>> cut = windows(Pieces.of([0, 1], [0, 20], [11, 3]), window=4, stride=3)
     >>> list(zip(cut.case.tolist(), cut.start.tolist(), cut.length.tolist()))
@@ -80,7 +84,7 @@ def windows(pieces: Pieces, window: int, stride: int | None = None, *, keep_rest
 def windows_of(
     pieces: Pieces, window: int, stride: int | None = None, *, keep_rest: bool = False
 ) -> tuple[Pieces, NDArray[np.int64]]:
-    """Return `windows`, and of which piece each is one."""
+    """Return the result of `windows`, and the index of the piece to which each window belongs."""
     stride = window if stride is None else stride
     at_least("window", window, 1)
     at_least("stride", stride, 1)

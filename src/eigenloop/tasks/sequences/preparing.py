@@ -1,4 +1,4 @@
-"""From values to what a network sees: missing values filled, channels normalised, masks and time differences added."""
+"""Preparing inputs: missing values are filled, channels normalised, masks and time differences added."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from eigenloop.tasks.sequences.data import SequenceData
 from eigenloop.tasks.sequences.pieces import Pieces
 from eigenloop.tasks.sequences.scanning import Statistics, statistics
 
-#: Missing values are an error, are those of the step before, or are the mean with channels that mark them.
+#: A missing value is an error, repeats the previous value, or becomes the mean with a channel that marks it.
 Missing = Literal["error", "previous", "mask"]
 
 
 @dataclass(frozen=True, eq=False)
 class Preparation:
-    """How values become inputs, learnt from the training split alone.
+    """The conversion of values to inputs, computed from the training split only.
 
     Attributes:
         mean, scale: (channels,), float64: an input is (value - mean) / scale; the scale of a constant channel is 1.
-        missing: what becomes of missing values.
-        time_unit: the usual time from step to step, if a channel with the time since the step before is added.
+        missing: how missing values are treated.
+        time_unit: the median time step, if a channel with the time since the previous step is added; otherwise None.
     """
 
     mean: NDArray[np.float64]
@@ -35,12 +35,12 @@ class Preparation:
 
     @property
     def input_size(self) -> int:
-        """Channels of the inputs: values, then masks, then time difference."""
+        """Number of inputs: channels, then masks of missing values, then the time difference."""
         return len(self.mean) * (2 if self.missing == "mask" else 1) + (self.time_unit is not None)
 
     @property
     def affine(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Mean and scale of all inputs, for a network that normalises by itself."""
+        """Mean and scale of all inputs, for a network that normalises its inputs."""
         more = self.input_size - len(self.mean)
         mean, scale = np.zeros(more), np.ones(more)
         if self.time_unit is not None:
@@ -50,9 +50,13 @@ class Preparation:
     def inputs(
         self, data: SequenceData, case: int, start: int, length: int, *, normalise: bool = True
     ) -> NDArray[np.float32]:
-        """Return (length, input_size) of a piece; without `normalise` as `affine` would then make it.
+        """Return the inputs of a piece, (length, input_size); without `normalise`, as they are before `affine`.
 
-        A value that is missing from the beginning of a piece on, and every one with ``missing="mask"``, is the mean.
+        A missing value becomes the mean with ``missing="mask"``, and with ``missing="previous"`` if the piece has no
+        previous value.
+
+        Raises:
+            DataError: a value is missing and `missing` is ``"error"``.
         """
         values = np.asarray(data.values[data.steps(case, start, start + length)], np.float64)
         seen = ~np.isnan(values)
@@ -76,9 +80,16 @@ class Preparation:
 def prepare(
     data: SequenceData, train: Pieces, *, missing: Missing = "error", time_difference: bool = False
 ) -> Preparation:
-    """Learn mean and deviation of every channel from the training split, in float64.
+    """Compute mean and standard deviation of every channel in the training split, in float64.
 
-    Give the part before it is cut into windows, so that every step counts once.
+    Args:
+        data: the sequences.
+        train: the training split before it is cut into windows, so that every step counts once.
+        missing: how missing values are treated.
+        time_difference: add a channel with the time since the previous step.
+
+    Raises:
+        DataError: a value is missing and `missing` is ``"error"``, or times are needed and there are none.
 
     >>> from eigenloop.tasks.sequences import from_arrays, whole
     >>> data = from_arrays(np.array([[1.0, 3.0], [2.0, 2.0], [100.0, 100.0]]), [0, 1, 0])
@@ -95,16 +106,16 @@ def prepare(
 
 
 def scale_of(channel_statistics: Statistics) -> NDArray[np.float64]:
-    """Return the deviations, and 1 where nothing deviates.
+    """Return the standard deviations, with 1 for constant channels.
 
-    Of values that differ by less than their rounding the deviation may be zero, or too small to divide by.
+    The deviation of values that differ by rounding errors only may be zero or too small to divide by.
     """
     tiny = channel_statistics.deviation <= 1e-12 * np.maximum(np.abs(channel_statistics.mean), 1e-290)
     return np.where(channel_statistics.constant | tiny, 1.0, channel_statistics.deviation)
 
 
 def missing_error(data: SequenceData, place: str, count: int = 1) -> DataError:
-    """Say that values are missing and what can be done."""
+    """Return the error for missing values, with the options to treat them."""
     what = "a value is" if count == 1 else f"{count:,} values are"
     return DataError(
         data.origin.path,
@@ -115,7 +126,7 @@ def missing_error(data: SequenceData, place: str, count: int = 1) -> DataError:
 
 
 def _previous(values: NDArray[np.float64], seen: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Repeat the last value that is there; NaN stays where there is none before."""
+    """Replace missing values by the previous one; NaN stays if there is none."""
     last = np.maximum.accumulate(np.where(seen, np.arange(len(values))[:, None], 0), axis=0)
     return np.take_along_axis(values, last, axis=0)
 

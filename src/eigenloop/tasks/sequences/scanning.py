@@ -1,4 +1,4 @@
-"""What each channel holds, in one pass in blocks, so that values on the disk are never in memory all at once."""
+"""Statistics of each channel, in one pass over blocks, so that memory-mapped values are never all in memory."""
 
 from __future__ import annotations
 
@@ -13,14 +13,24 @@ from eigenloop.errors import DataError
 from eigenloop.tasks.sequences.data import SequenceData, release
 from eigenloop.tasks.sequences.pieces import Pieces, whole
 
-#: Values in a block: a few of them fit into the cache together.
+#: Values in a block, chosen so that several blocks fit into the cache.
 _BLOCK = 2**17
 _LARGEST = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True, eq=False)
 class Statistics:
-    """Count of values, missing values, mean, standard deviation, smallest and largest value, each (channels,)."""
+    """Statistics of each channel, (channels,).
+
+    Attributes:
+        count: number of values.
+        missing: number of missing values.
+        mean: mean.
+        deviation: standard deviation.
+        smallest: minimum.
+        largest: maximum.
+        first_missing: the place of the first missing value in words; None if there is none.
+    """
 
     count: NDArray[np.int64]
     missing: NDArray[np.int64]
@@ -32,14 +42,17 @@ class Statistics:
 
     @property
     def constant(self) -> NDArray[np.bool_]:
-        """Channels that have the same value everywhere, or none at all."""
+        """A mask of the channels that have the same value everywhere, or no value at all."""
         return ~(self.largest > self.smallest)
 
 
 def statistics(data: SequenceData, pieces: Pieces | None = None) -> Statistics:
-    """Look at all values, or those of some pieces; infinities are an error.
+    """Return the statistics of all values, or of those in some pieces.
 
-    Blocks are added by the formula of Chan, Golub and LeVeque (1979), in float64.
+    Blocks are combined by the formula of Chan, Golub and LeVeque (1979), in float64.
+
+    Raises:
+        DataError: a value is infinite or too large for float32.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> summary = statistics(from_arrays(np.array([[1.0, 2.0, np.nan], [3.0, 4.0, 5.0]]), [0, 1]))
@@ -78,7 +91,7 @@ def statistics(data: SequenceData, pieces: Pieces | None = None) -> Statistics:
 
 
 def _blocks(data: SequenceData, pieces: Pieces) -> Iterator[tuple[Pieces, NDArray[np.float64]]]:
-    """Yield the steps of the pieces in order, some thousand at a time, (channels, steps), and which they are."""
+    """Yield the values of the pieces in order, in blocks (channels, steps), each with the pieces it consists of."""
     most = max(1, _BLOCK // data.channels)
     gathered: list[tuple[int, int, int]] = []
     size = 0
@@ -97,7 +110,7 @@ def _blocks(data: SequenceData, pieces: Pieces) -> Iterator[tuple[Pieces, NDArra
 
 def _gathered(data: SequenceData, where: list[tuple[int, int, int]]) -> tuple[Pieces, NDArray[np.float64]]:
     slices: list[Any] = [data.values[data.steps(case, start, start + length)] for case, start, length in where]
-    # Sums over the last axis are several times as fast.
+    # Sums over the last axis are several times faster.
     block = np.ascontiguousarray((slices[0] if len(slices) == 1 else np.concatenate(slices)).T, np.float64)
     return Pieces.of(*zip(*where, strict=True)), block
 

@@ -1,4 +1,4 @@
-"""The options of the task of own sequences: what is read, how it is cut, and what a run remembers."""
+"""The options of the task `sequences`: what is read, how it is split and cut, and what a run stores."""
 
 from __future__ import annotations
 
@@ -19,30 +19,31 @@ from eigenloop.tasks.sequences.splitting import By
 
 @dataclass(frozen=True, kw_only=True)
 class SequenceSettings:
-    """What may be said about own sequences.
+    """The options of `Sequences`.
 
     Args:
         data: a file (.npz, .npy, .csv, .parquet, .ts) or folder, see docs/data.md.
-        test_data: another one whose cases are the test split.
-        kind: ``class``, ``values``, ``step-class``, ``step-values`` or ``forecast``; if left out, as the labels are.
-        valid, test: shares of the cases that are held out, where the file does not fix the splits.
+        test_data: another file or folder, whose cases are the test split.
+        kind: ``class``, ``values``, ``step-class``, ``step-values`` or ``forecast``; default: implied by the labels.
+        valid, test: fractions of the cases in the validation and test splits, unless the file fixes the splits.
         by: ``cases``, ``order`` or ``time``, see `split`.
         split_seed: random seed of the split.
-        folds: cross-validation instead: test on fold number `fold` of this many.
-        window, stride: cut recordings into windows of this many steps, one every `stride`; windows of a case vote.
-        horizon: of a forecast, how many steps ahead.
-        feedback: of a forecast, learn one step and feed the answers back, instead of all steps at once.
-        missing: what becomes of missing values: ``error``, ``previous`` or ``mask``.
-        time_difference: a channel with the time since the step before.
-        resample: bring values to this time from step to step, or ``median``: to the usual one of the file.
-        normalise: scale channels by mean and deviation of the training split, inside the network.
-        pool: what is read of a sequence with one label: its ``last`` state, or the ``mean`` or ``max`` over time;
+        folds: number of cross-validation folds; the test split is then the fold with index `fold`.
+        window, stride: cut recordings into windows of this many steps, one every `stride` steps; predictions of the
+            windows of a case are averaged.
+        horizon: number of steps to forecast.
+        feedback: forecast one step at a time and feed the prediction back as input, instead of all steps at once.
+        missing: how missing values are treated: ``error``, ``previous`` or ``mask``.
+        time_difference: add a channel with the time since the previous step.
+        resample: resample to this time step, or ``median``, the median time step of the file.
+        normalise: normalise channels by the mean and standard deviation of the training split, inside the network.
+        pool: pooling of the hidden states of a sequence with one label: ``last``, or ``mean`` or ``max`` over time;
             default: the maximum for a class (benchmarks/results/own-data.txt says why), the last state for values.
-        balanced: rare classes count more, so that each counts alike.
+        balanced: weight classes inversely to their frequency in the loss.
         shuffle: draw a new order of the training split for every epoch.
         case, time, label, group, part, weight, channels, ignore, layout, per_step: how files are read, see `Options`.
-        audio: ``logmel`` frames or ``samples`` of WAV files; bands of the former.
-        classes, outputs, sha256, test_sha256: what the run remembers of its files; set when a run begins.
+        audio: ``logmel`` features, with `bands` bands, or ``samples`` of WAV files.
+        classes, outputs, sha256, test_sha256: facts about the files that a run stores; set when it begins.
     """
 
     data: Path | None = None
@@ -104,7 +105,7 @@ class SequenceSettings:
 
     @property
     def source(self) -> Source:
-        """Which files are read, and how."""
+        """The files, and how they are read; raises DataError if no data are named."""
         if self.data is None:
             fix = "set task.data"
             raise DataError(

@@ -1,4 +1,4 @@
-"""Shares cases or groups out: near the wanted shares, in every class, with no part left empty."""
+"""Assigning cases or groups to splits: close to the given shares in every class, with no split left empty."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-#: Orders of the groups that are tried, fewer where there are many groups, which even out by themselves.
+#: Number of random orders of the groups to try; fewer with many groups, which even out by themselves.
 _TRIES, _WORK = 64, 20_000
-#: Entries of the largest table of groups and classes.
+#: Maximum number of entries of the table of groups and classes.
 _LARGE = 10_000_000
 
 
 def by_class(classes: NDArray[np.int64], shares: Sequence[float], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the part of each case; a class with few cases is in the first part before it is in others.
+    """Return the split of each case, stratified by class; a class with few cases is in the first split at least.
 
     >>> by_class(np.array([0, 0, 0, 0, 1, 1, 1, 1]), [0.5, 0.5], np.random.default_rng(0))
     array([0, 1, 0, 1, 1, 1, 0, 0])
@@ -38,7 +38,7 @@ def by_class(classes: NDArray[np.int64], shares: Sequence[float], rng: np.random
 def by_group(
     groups: NDArray[np.int64], classes: NDArray[np.int64], shares: Sequence[float], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Return the part of each case, the same for all of a group: the best of some random orders of the groups.
+    """Return the split of each case, the same for all cases of a group: the best of several random assignments.
 
     >>> by_group(np.array([0, 0, 1, 1, 2, 2]), np.zeros(6, int), [0.7, 0.3], np.random.default_rng(0))
     array([0, 0, 1, 1, 0, 0])
@@ -46,7 +46,7 @@ def by_group(
     names, group = np.unique(groups, return_inverse=True)
     kinds = np.unique(classes, return_inverse=True)[1]
     if len(names) * (int(kinds.max()) + 1) > _LARGE:
-        kinds = np.zeros_like(kinds)  # so many groups even out by themselves
+        kinds = np.zeros_like(kinds)  # with so many groups, classes even out by themselves
     table = np.zeros((len(names), int(kinds.max()) + 1))
     np.add.at(table, (group, kinds), 1)
     wanted = np.asarray(shares)[:, None] / np.sum(shares) * table.sum(0)
@@ -61,7 +61,7 @@ def by_group(
 
 
 def in_order(count: int, shares: Sequence[float]) -> NDArray[np.int64]:
-    """Return the part of each case, one part after the other.
+    """Return the split of each case, with the first cases in the first split and so on.
 
     >>> in_order(6, [0.5, 0.3, 0.2])
     array([0, 0, 0, 1, 1, 2])
@@ -72,7 +72,7 @@ def in_order(count: int, shares: Sequence[float]) -> NDArray[np.int64]:
 
 
 def _greedy(table: NDArray[np.float64], wanted: NDArray[np.float64], order: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Give each group in turn to the part that lacks most."""
+    """Assign each group in turn to the split that is furthest below its share."""
     sizes, owed = table.sum(1), wanted.sum(1)
     part = np.zeros(len(table), np.int64)
     for group in order.tolist():
@@ -82,7 +82,7 @@ def _greedy(table: NDArray[np.float64], wanted: NDArray[np.float64], order: NDAr
 
 
 def _filled(part: NDArray[np.int64], sizes: NDArray[np.float64], parts: int) -> NDArray[np.int64]:
-    """Give each empty part the smallest unit of the part that has most units."""
+    """Move the smallest unit of the split that has most units to each empty split."""
     for empty in np.flatnonzero(np.bincount(part, minlength=parts) == 0).tolist():
         units = np.flatnonzero(part == np.argmax(np.bincount(part, minlength=parts)))
         part[units[np.argmin(sizes[units])]] = empty
@@ -90,6 +90,6 @@ def _filled(part: NDArray[np.int64], sizes: NDArray[np.float64], parts: int) -> 
 
 
 def _members(classes: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the cases of each class."""
+    """Return the indices of the cases of each class."""
     order = np.argsort(classes, kind="stable")
     return [cases for cases in np.split(order, np.flatnonzero(np.diff(classes[order])) + 1) if len(cases)]

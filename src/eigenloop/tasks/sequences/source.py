@@ -1,4 +1,4 @@
-"""Own data as a task reads it: one or two files, as the kind that is wanted, with the channels in the known order."""
+"""Reading the data of a task: one or two files, with labels for a kind of problem and channels in a given order."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from eigenloop.tasks.sequences.times import median_step, resampled
 
 
 class Reading(NamedTuple):
-    """What was read.
+    """The data that were read.
 
     Attributes:
         data: all cases.
-        origins: the files that each of the one or two paths stands for.
-        step: the time from step to step that values were brought to; None where they stayed as they were.
+        origins: the source of each of the one or two paths.
+        step: the time step of resampled values; None if they were not resampled.
     """
 
     data: SequenceData
@@ -32,16 +32,16 @@ class Reading(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Source:
-    """Which files, and how they are understood.
+    """The files of a task, and how to read them.
 
     Attributes:
         data: the file or folder.
-        test_data: another one, whose cases are the test split.
-        options: how they are read.
-        kind: what is asked of the network; if left out, what the labels ask for.
-        resample: the time from step to step that values are brought to; ``median`` is the usual one of `data`.
-        channels: names in the order that the network has them; any order if empty.
-        classes: names in the order that the network has them.
+        test_data: another file or folder, whose cases are the test split.
+        options: how files are read.
+        kind: the kind of problem; None if the labels imply it.
+        resample: the time step to which values are resampled; ``median`` is the median time step of `data`.
+        channels: names of the channels in the order of the network's inputs; empty for the order of the file.
+        classes: names of the classes in the order of the network's outputs; empty for the order of the file.
     """
 
     data: Path
@@ -53,7 +53,7 @@ class Source:
     classes: tuple[str, ...] = ()
 
     def read(self) -> Reading:
-        """Read all."""
+        """Read all files."""
         first = self._named(self.data)
         step = median_step(first) if self.resample == "median" else self.resample
         first = first if step is None else resampled(first, step)
@@ -70,10 +70,10 @@ class Source:
         return Reading(recoded(data, self.classes) if self.classes else data, origins, step)
 
     def unlabelled(self, path: Path) -> SequenceData:
-        """Read another file with the same channels, whose labels do not matter."""
+        """Read another file with the same channels, ignoring its labels."""
         columns = dataclasses.replace(self.options.columns, label=(), group=None, part=None, weight=None, ignore=())
         source = dataclasses.replace(self, options=dataclasses.replace(self.options, columns=columns))
-        assert self.resample != "median"  # a run remembers the step that this meant
+        assert self.resample != "median"  # a run stores the resolved time step
         data = source._one(path, self.resample)
         return dataclasses.replace(data, labels=None, per_step=False, class_names=None, parts=None)
 
@@ -87,7 +87,10 @@ class Source:
 
 
 def with_channels(data: SequenceData, wanted: Sequence[str]) -> SequenceData:
-    """Return the data with the channels of these names, in this order; channels without names are taken as they stand.
+    """Return the data with the channels of these names in this order; unnamed channels keep the order of the file.
+
+    Raises:
+        DataError: a channel is missing.
 
     >>> import numpy as np
     >>> from eigenloop.tasks.sequences import from_arrays

@@ -1,4 +1,4 @@
-"""Training, validation and test splits: whole groups, classes in equal shares, or blocks of time; and folds."""
+"""Training, validation and test splits by groups, stratified by class, or in time; and cross-validation folds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole
 from eigenloop.tasks.sequences.shares import by_class, by_group, in_order
 
 By = Literal["cases", "order", "time"]
-#: With fewer cases than this every recording is cut in time, so that each part sees all of them.
+#: With fewer cases than this every recording is cut in time, so that each split contains all recordings.
 FEW = 10
 
 
@@ -24,10 +24,14 @@ def split(
 ) -> dict[str, Pieces]:
     """Return the pieces of ``train``, ``valid`` and ``test``; cut them into `windows` afterwards.
 
-    Splits that the file fixes stay as they are; those that it does not have are taken from its training split. Groups
-    are never torn apart. Otherwise every class is shared out alike. With ``by="time"`` every case is cut into
-    contiguous blocks, train first and test last; so are a few long recordings, unless `by` is given. With
-    ``by="order"`` the first cases of the file train and the last test, for windows that somebody cut with overlap.
+    Splits that the file fixes are kept; missing ones are taken from its training split. Groups are never split. Without
+    groups, splits are stratified by class. With ``by="time"`` every case is cut into contiguous blocks, train first and
+    test last; this is the default for fewer than 10 cases without groups. With ``by="order"`` the first cases of the
+    file are for training and the last for testing, which suits cases that are overlapping windows of a recording.
+
+    Raises:
+        ValueError: `valid`, `test` or `by` is not valid.
+        DataError: there are too few cases or groups, or recordings are too short.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> parts = split(from_arrays(np.zeros((20, 5)), [0, 1] * 10, groups=np.arange(20) // 4), valid=0.2, test=0.2)
@@ -47,9 +51,13 @@ def split(
 def folds(
     data: SequenceData, count: int, *, valid: float = 0.15, seed: int = 0, by: By | None = None
 ) -> list[dict[str, Pieces]]:
-    """Return `count` ways to split: every case, group or block of time is in one test split.
+    """Return `count` cross-validation folds: every case, group or block of time is in exactly one test split.
 
-    A test split that the file fixes is left out: it is for the end.
+    A test split that the file fixes is left out, because it is reserved for the final result.
+
+    Raises:
+        ValueError: `count`, `valid` or `by` is not valid.
+        DataError: there are too few cases or groups, or recordings are too short.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> [fold["test"].case.tolist() for fold in folds(from_arrays(np.zeros((12, 5)), [0, 1] * 6), 4, valid=0)]
@@ -77,7 +85,7 @@ def _fixed(
     if not len(given["train"]):
         raise DataError(data.origin.path, "it fixes the splits, but no case is for training: mark some as train")
     drawn = {name: share for name, share in shares.items() if name == "train" or not len(given[name])}
-    # Shares are those of what is left when the fixed parts are taken away.
+    # Shares are relative to what remains without the fixed splits.
     drawn = {name: share / sum(drawn.values()) for name, share in drawn.items()}
     drawn_parts = _drawn(data, given["train"], drawn, seed, by)
     return {name: drawn_parts[name] if name in drawn_parts else whole(data, given[name]) for name in PARTS}
@@ -96,7 +104,7 @@ def _drawn(
 def _assigned(
     data: SequenceData, cases: NDArray[np.int64], shares: Sequence[float], seed: int, by: By | None
 ) -> NDArray[np.int64]:
-    """Return the part of each of these cases."""
+    """Return the index of the split of each of these cases."""
     classes = np.zeros(len(cases), np.int64)
     if data.labels is not None and data.class_names is not None and not data.per_step:
         classes = data.labels[cases]
@@ -125,7 +133,7 @@ def _chosen(data: SequenceData, by: By | None) -> By:
 
 
 def _time_folds(data: SequenceData, count: int, valid: float) -> list[dict[str, Pieces]]:
-    """Every block of time is tested once; the block before it, at its end, is what validates."""
+    """Return folds in which every block of time is tested once, and the end of the block before it validates."""
     cut = blocks(whole(data), [1.0] * count)
     splits = []
     for fold in range(count):
@@ -150,7 +158,7 @@ def _not_empty(data: SequenceData, parts: dict[str, Pieces], shares: dict[str, f
 
 
 def with_weight(data: SequenceData, parts: Mapping[str, Pieces]) -> Mapping[str, Pieces]:
-    """Return the parts; refuse one whose cases all weigh 0, which has no mean loss."""
+    """Return the splits; raises DataError if all cases of one have weight 0, so that it has no mean loss."""
     for part, pieces in parts.items():
         if data.weights is not None and len(pieces) and not data.weights[pieces.case].any():
             raise DataError(

@@ -1,4 +1,4 @@
-"""Long tables: a row a step, columns for case, time, channels, label and group; what CSV and Parquet share."""
+"""Long tables, shared by CSV and Parquet: one row per time step; columns for case, time, channels, label, group."""
 
 from __future__ import annotations
 
@@ -15,24 +15,28 @@ from eigenloop.tasks.sequences.building import built
 from eigenloop.tasks.sequences.columns import Roles, is_text, numbers, texts
 from eigenloop.tasks.sequences.data import Origin, SequenceData, ragged
 
-#: Where a row stands in its file, in words.
+#: Returns the place of a row in its file in words, for messages.
 Row = Callable[[int], str]
 
 
 def from_table(
     path: Path, table: Any, roles: Roles, per_step: bool | None, row: Row, lines: NDArray[np.uint32] | None
 ) -> SequenceData:
-    """Make data of a pyarrow table.
+    """Make sequence data from a pyarrow table.
 
-    Rows of a case need not stand together; their order, or their times, must be that of the steps.
+    The rows of a case need not be adjacent, but must be in the order of its time steps.
 
     Args:
-        path: of the file.
-        table: with unique column names.
-        roles: which columns are what.
-        per_step: labels are those of steps, or must not change within a case; if left out they tell themselves.
-        row: where a row stands, for messages.
-        lines: of the rows in the file.
+        path: the file, for messages.
+        table: a table with unique column names.
+        roles: the roles of the columns.
+        per_step: whether labels are per step; if not, they must not change within a case. Default: decided by whether
+            they change in most cases.
+        row: returns the place of a row, for messages.
+        lines: line numbers of the rows in the file, or None.
+
+    Raises:
+        DataError: an entry is not a number or is missing, times do not increase, or a case has two labels.
     """
     if not table.num_rows:
         raise DataError(path, "it has column names and no rows: at least one is needed")
@@ -48,7 +52,7 @@ def from_table(
         return row(int(order[step]))
 
     def once(name: str | None) -> list[str] | None:
-        """Return the one text that a column has for each case."""
+        """Return the text of a column for each case, where it must not change."""
         if name is None:
             return None
         column = texts(path, table, name)[order]
@@ -81,7 +85,7 @@ def from_table(
 
 
 def _cases(path: Path, table: Any, roles: Roles, row: Row) -> tuple[NDArray[np.int64], list[str] | None]:
-    """Return the case of every row, numbered as they appear, and the names."""
+    """Return the index of the case of every row, in order of appearance, and the names of the cases."""
     if roles.case is None:
         return np.zeros(table.num_rows, np.int64), None
     column = texts(path, table, roles.case)
@@ -104,7 +108,7 @@ def _labels(
     names: list[str] | None,
     row: Row,
 ) -> tuple[NDArray[Any] | None, bool]:
-    """Return labels of cases, or of steps in a single row, and which they are."""
+    """Return labels per case, or per step in a single row, and whether they are per step."""
     if not roles.label or all(table.column(name).null_count == table.num_rows for name in roles.label):
         return None, False
     name = roles.label[0]
@@ -116,7 +120,7 @@ def _labels(
     else:
         column = numbers(path, table, name, row)[order]
     if per_step is None:
-        # A label that changes in most cases belongs to the steps; in a few it is a mistake.
+        # If labels change in most cases, they are per step; if in a few, that is a mistake in the file.
         changing = _changes(column, starts, lengths)
         per_step = 2 * int(changing.sum()) > int((lengths > 1).sum())
     if per_step:
@@ -126,7 +130,7 @@ def _labels(
 
 
 def _changes(column: NDArray[Any], starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return for which cases a column has more than one value."""
+    """Return a mask of the cases in which a column has more than one value."""
     different = column != column[np.repeat(starts, lengths)]
     if column.dtype.kind == "f":
         different &= ~(np.isnan(column) & np.isnan(column[np.repeat(starts, lengths)]))
@@ -143,7 +147,7 @@ def _constant(
     names: list[str] | None,
     place: Row,
 ) -> None:
-    """Refuse a case with two labels, groups or parts."""
+    """Raise a DataError if a column has two values in one case."""
     changing = np.flatnonzero(_changes(column, starts, lengths))
     if not len(changing):
         return

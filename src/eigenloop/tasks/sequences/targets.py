@@ -1,4 +1,4 @@
-"""The targets of a training split: their names, their scale, and how well a guess does that does not look."""
+"""The targets of your own sequences: their names, their scale in the training split, and the baseline."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from eigenloop.tasks.sequences.preparing import Preparation
 if TYPE_CHECKING:
     from eigenloop.tasks.sequences.task import Sequences
 
-#: Windows by which the naive forecast is measured.
+#: Maximum number of windows on which the naive forecast is evaluated.
 _GUESSED = 512
 
 
 def objective_of(
     kind: Kind, data: SequenceData, train: Pieces, balanced: bool, scaling: tuple[Tensor, Tensor] | None
 ) -> Objective:
-    """Return what a network is trained for."""
+    """Return the training objective: squared error if targets are scaled values, otherwise cross-entropy."""
     if scaling is not None:
         return Values(scaling[1].float())
     if not balanced:
@@ -39,7 +39,7 @@ def objective_of(
 def target_scaling(
     kind: Kind, data: SequenceData, train: Pieces, preparation: Preparation, ahead: int
 ) -> tuple[Tensor, Tensor] | None:
-    """Return mean and deviation of the targets of the training split, in float64; None for classes."""
+    """Return mean and standard deviation of the targets in the training split, in float64; None for classes."""
     if kind.endswith("class"):
         return None
     if kind == "forecast":
@@ -51,7 +51,7 @@ def target_scaling(
 
 
 def _moments(data: SequenceData, train: Pieces) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and deviation of the labels."""
+    """Return mean and standard deviation of the labels."""
     assert data.labels is not None
     if not data.per_step:
         labels = data.labels[train.case].astype(np.float64)
@@ -72,7 +72,7 @@ def _moments(data: SequenceData, train: Pieces) -> tuple[NDArray[np.float64], ND
 def output_names(
     kind: Kind, classes: tuple[str, ...], channels: tuple[str, ...], label: tuple[str, ...], values: int
 ) -> tuple[str, ...]:
-    """Return how the outputs are called: classes, channels of a forecast, or columns of the values.
+    """Return the names of the outputs: classes, channels of a forecast, or columns of the values.
 
     >>> output_names("values", (), ("ax",), (), 2)
     ('value 0', 'value 1')
@@ -87,13 +87,13 @@ def output_names(
 
 
 def class_shares(data: SequenceData, train: Pieces) -> NDArray[np.float64]:
-    """Return the share of each class in the training split."""
+    """Return the relative frequency of each class in the training split."""
     counts = class_counts(data, train)
     return counts / counts.sum()
 
 
 def baseline_of(task: Sequences) -> dict[str, float]:
-    """Return what a guess reaches: the shares of the classes, the mean of the values, or the value before."""
+    """Return the score of predicting the class frequencies, the mean of the values, or the last value of a forecast."""
     if task.known_kind.endswith("class"):
         return _class_baseline(task)
     scaling = task.scalings()["output"]
@@ -106,7 +106,7 @@ def baseline_of(task: Sequences) -> dict[str, float]:
 
 
 def _class_baseline(task: Sequences) -> dict[str, float]:
-    """The best constant answer under the weights of the loss, and the most frequent class."""
+    """Return the loss of the best constant prediction, with class weights, and the accuracy of the largest class."""
     shares = class_shares(task.sequences, task.pieces["train"])
     weighted = shares
     if task.balanced:
@@ -121,7 +121,7 @@ def _class_baseline(task: Sequences) -> dict[str, float]:
 
 
 def _naive_baseline(task: Sequences) -> dict[str, float]:
-    """Every value stays as it is: over some windows of the validation split, or else of the training split."""
+    """Return the score of repeating the last value, on windows of the validation split or else the training split."""
     part = task.pieces["valid"] if len(task.pieces["valid"]) else task.pieces["train"]
     windows = task.windowing.for_evaluation(part)[0]
     if not len(windows):

@@ -1,4 +1,4 @@
-"""Own sequences as a task: one more problem for the one training loop."""
+"""Your own sequences as a task of the training loop."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from eigenloop.tasks.tally import Tally
 class Sequences(SequenceSettings, Task):
     """Learn from your own sequences, read from a file or folder.
 
-    Its options are those of `SequenceSettings`: the file, the kind of the question, which cases are held out, windows,
-    missing values, and how the file is read.
+    Its options are those of `SequenceSettings`: the file, the kind of problem, the splits, windows, missing values, and
+    how the file is read.
     """
 
     name: ClassVar[str] = "sequences"
@@ -50,12 +50,12 @@ class Sequences(SequenceSettings, Task):
 
     @property
     def sequences(self) -> SequenceData:
-        """All that was read."""
+        """All sequences that were read."""
         return self._read.data
 
     @functools.cached_property
     def pieces(self) -> Mapping[str, Pieces]:
-        """The cases, or stretches of recordings, of each part, before they are cut into windows."""
+        """The cases, or pieces of recordings, of each split, before they are cut into windows."""
         if self.folds is None:
             parts = split(self.sequences, valid=self.valid, test=self.test, seed=self.split_seed, by=self.by)
         else:
@@ -64,17 +64,17 @@ class Sequences(SequenceSettings, Task):
 
     @functools.cached_property
     def preparation(self) -> Preparation:
-        """How values become inputs, learnt from the training split."""
+        """The conversion of values to inputs, computed from the training split."""
         return prepare(self.sequences, self.pieces["train"], missing=self.missing, time_difference=self.time_difference)
 
     @functools.cached_property
     def known_kind(self) -> Kind:
-        """What is asked of the network."""
+        """The kind of problem, given or implied by the labels."""
         return self.kind or kind_of(self.sequences)
 
     @functools.cached_property
     def windowing(self) -> Windowing:
-        """How long recordings are cut."""
+        """How recordings are cut into windows."""
         if self.window is None and self.sha256 is None:
             longest = int(self.pieces["train"].length.max(initial=1))
             return usual_windowing(self.known_kind, longest, self.steps_ahead)
@@ -100,46 +100,46 @@ class Sequences(SequenceSettings, Task):
 
     @property
     def steps_ahead(self) -> int:
-        """How many steps of a forecast the network gives at once."""
+        """Number of forecast steps that the network outputs at once."""
         return 1 if self.feedback else self.horizon
 
     # ---------------------------------------------------------------- the task
 
     @property
     def metric(self) -> str:  # type: ignore[override]
-        """Accuracy of classes, else the loss."""
+        """Accuracy for classes, otherwise the loss."""
         return "accuracy" if self.known_kind.endswith("class") else "loss"
 
     @property
     def higher_is_better(self) -> bool:  # type: ignore[override]
-        """Accuracy is."""
+        """Whether the metric is the accuracy."""
         return self.metric == "accuracy"
 
     @property
     def pooling(self) -> Pool | None:
-        """As `pool` says, where a sequence has one label."""
+        """The pooling of a sequence with one label: `pool` or its default; None if labels are per step."""
         usual: dict[Kind, Pool] = {"class": "max", "values": "last"}
         return (self.pool or usual[self.known_kind]) if self.known_kind in usual else None
 
     @property
     def scales(self) -> frozenset[str]:
-        """Inputs if they are normalised, outputs if they are values."""
+        """``"input"`` if inputs are normalised, ``"output"`` if outputs are values."""
         values = not self.known_kind.endswith("class")
         return frozenset(["input"] * self.normalise + ["output"] * values)
 
     @property
     def channel_names(self) -> tuple[str, ...]:
-        """Of the values, in the order that the network takes them."""
+        """Names of the channels, in the order of the network's inputs."""
         return self.channels or self.sequences.channel_names
 
     @property
     def class_names(self) -> tuple[str, ...]:
-        """Of the classes, in the order of the outputs; empty for values."""
+        """Names of the classes, in the order of the outputs; empty for values."""
         return self.classes or self.sequences.class_names or ()
 
     @property
     def output_names(self) -> tuple[str, ...]:
-        """Of the outputs: classes, values, or channels."""
+        """Names of the outputs: classes, values, or channels of a forecast."""
         return output_names(self.known_kind, self.class_names, self.channel_names, self.label, self._values)
 
     @property
@@ -151,32 +151,32 @@ class Sequences(SequenceSettings, Task):
 
     @property
     def input_size(self) -> int:
-        """Channels, masks of missing values, time difference."""
+        """Number of inputs: channels, masks of missing values, time difference."""
         return len(self.channel_names) * (2 if self.missing == "mask" else 1) + self.time_difference
 
     @property
     def output_size(self) -> int:
-        """Classes, values, or channels times steps ahead."""
+        """Number of classes, of values, or of channels times forecast steps."""
         return len(self.output_names) * (self.steps_ahead if self.known_kind == "forecast" else 1)
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The parts with something in them."""
+        """The validation and test splits that are not empty."""
         sure = self.valid > 0 and (self.test > 0 or self.test_data is not None or self.folds is not None)
         if sure:  # known before a file is read
             return ("valid", "test")
         return tuple(part for part in ("valid", "test") if len(self.pieces[part]))
 
     def steps_per_epoch(self, batch_size: int) -> int:
-        """Return how many batches hold the training split."""
+        """Return the number of batches in an epoch."""
         return batches_in(len(self._train), batch_size)
 
     def train_batch(self, step: int, batch_size: int, seed: int) -> Batch:
-        """Return the windows or cases whose turn it is."""
+        """Return the windows or cases of a training step."""
         return self.batch_of(self._train[items_of(step, batch_size, len(self._train), self.shuffle, seed)])
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Return a part in the order of the file."""
+        """Return the batches of a split in the order of the file; raises DataError if it is empty."""
         one_of("split", split, PARTS)
         windows = self.windowing.for_evaluation(self.pieces[split])[0]
         if not len(windows):
@@ -185,29 +185,29 @@ class Sequences(SequenceSettings, Task):
         return (self.batch_of(windows[start : start + batch_size]) for start in range(0, len(windows), batch_size))
 
     def batch_of(self, pieces: Pieces) -> Batch:
-        """Return pieces as a batch, in the units of the file: the network normalises."""
+        """Return pieces as a batch, in the units of the file, because the network normalises its inputs."""
         return batch(
             self.sequences, pieces, self.preparation, self.known_kind, horizon=self.steps_ahead, normalise=False
         )
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
-        """Cross-entropy, or squared errors in deviations of the training targets."""
+        """Return the sum of cross-entropies, or of squared errors in units of the training targets' deviation."""
         return self._objective.loss(outputs, batch)
 
     def terms(self, batch: Batch) -> float:
-        """Return the weights of the terms of the loss."""
+        """Return the total weight of the terms of the loss."""
         return self._objective.terms(batch)
 
     def measures(self, outputs: Tensor, batch: Batch) -> Tally:
-        """Accuracy and recalls, or errors in the units of the file."""
+        """Return accuracy and recalls, or errors in the units of the file, as sums with counts."""
         return self._objective.measures(outputs.detach(), batch)
 
     def metrics(self, means: Mapping[str, float]) -> dict[str, float]:
-        """Turn means into what is reported."""
+        """Convert means into the reported metrics."""
         return self._objective.metrics(means)
 
     def baseline(self) -> dict[str, float]:
-        """Return what the most frequent class, the mean value, or the value before reaches."""
+        """Return the score of predicting the class frequencies, the mean value, or the last value of a forecast."""
         return self._baseline
 
     @functools.cached_property
@@ -215,13 +215,13 @@ class Sequences(SequenceSettings, Task):
         return baseline_of(self)
 
     def prepare(self) -> None:
-        """Read the files, and learn from the training split what is learnt from it."""
+        """Read the files and compute the statistics of the training split; raises DataError if something is wrong."""
         self.baseline()
         if self.known_kind == "class" and self.pooling is not None and len(self.class_names) < 2:
             raise DataError(self.source.data, f"all cases are of class {self.class_names[0]}: at least two are needed")
 
     def scalings(self) -> dict[str, tuple[Tensor, Tensor]]:
-        """Return mean and deviation of inputs and targets in the training split."""
+        """Return mean and standard deviation of inputs and targets in the training split."""
         scalings = {}
         if "input" in self.scales:
             mean, scale = self.preparation.affine
@@ -232,7 +232,7 @@ class Sequences(SequenceSettings, Task):
 
     @property
     def whole_unit(self) -> str:
-        """What the parts consist of, in words."""
+        """What the splits consist of, in words."""
         train = self.pieces["train"].case
         if len(np.unique(train)) < len(train):
             return "pieces of recordings"
@@ -240,18 +240,18 @@ class Sequences(SequenceSettings, Task):
 
     @property
     def counted(self) -> str | None:
-        """Windows, where those of a recording could answer together."""
+        """``"windows"`` if metrics in training are over windows whose predictions are averaged later; else None."""
         return "windows" if self.windowing.votes and self.windowing.window is not None else None
 
     # ---------------------------------------------------------------- what a run remembers
 
     @property
     def short_name(self) -> str:
-        """The name of the file without its ending."""
+        """The name of the file without its extension."""
         return self.name if self.data is None else self.data.name.split(".")[0] or self.name
 
     def settled(self) -> Sequences:
-        """Write kind, channels, classes and the hashes of the files into the options."""
+        """Return the task with kind, windows, channels, classes and the hashes of the files as options."""
         source, data, hashes = self.source, self.sequences, self._hashes()
         task = dataclasses.replace(
             self,
@@ -268,7 +268,7 @@ class Sequences(SequenceSettings, Task):
             sha256=hashes[0],
             test_sha256=hashes[1],
         )
-        task.__dict__["_read"] = self._read  # once is enough
+        task.__dict__["_read"] = self._read  # the files need not be read again
         return task
 
     def _hashes(self) -> tuple[str, str | None]:
@@ -276,7 +276,7 @@ class Sequences(SequenceSettings, Task):
         return first, more[0] if more else None
 
     def changed_files(self) -> list[str]:
-        """Say which of the files have another content than when the run began."""
+        """Return a sentence for each file whose content has changed since the run began."""
         known, paths = (self.sha256, self.test_sha256), (self.data, self.test_data)
         return [
             f"{path} was changed since this run began"
@@ -285,7 +285,7 @@ class Sequences(SequenceSettings, Task):
         ]
 
     def introduction(self) -> list[str]:
-        """Say what was read, and what is trained, chosen and tested on."""
+        """Return lines that describe the data and the sizes of the splits."""
         lines = describe(self.sequences).splitlines()
         counts = ", ".join(f"{part} {len(self.pieces[part]):,}" for part in PARTS)
         lines.append(f"split: {counts} {self.whole_unit}{self.windowing.described(self.pieces)}")

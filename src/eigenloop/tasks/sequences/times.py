@@ -1,4 +1,4 @@
-"""Times of steps: read from a column, checked, and made regular."""
+"""The times of steps: reading them from a column, checking them, and resampling to regular steps."""
 
 from __future__ import annotations
 
@@ -14,16 +14,20 @@ from eigenloop.errors import DataError
 from eigenloop.tasks.sequences.columns import is_text, numbers
 from eigenloop.tasks.sequences.data import SequenceData, ragged
 
-#: Steps whose length differs by more than this share from the median are irregular.
+#: Time steps that differ from the median by more than this fraction are irregular.
 _TOLERANCE = 0.01
-#: How a note about them is known, since it is out of date once they are made regular.
+#: Identifies the note about irregular steps, which resampling removes.
 _IRREGULAR = "of the time steps are not of the usual length"
-#: A sequence made regular may become at most this many times as long.
+#: Limit of the factor by which resampling may lengthen the data.
 _GROWTH = 100
 
 
 def column(path: Path, table: Any, name: str, row: Callable[[int], str]) -> NDArray[np.float64]:
-    """Return a column of numbers as they are, or of dates and times of day as seconds since the first."""
+    """Return a column of numbers unchanged, or dates and times of day as seconds since the first entry.
+
+    Raises:
+        DataError: an entry is text, missing or infinite.
+    """
     import pyarrow as pa
     import pyarrow.types as types
 
@@ -61,7 +65,7 @@ def checked(
     lengths: NDArray[np.int64],
     place: Callable[[int], str],
 ) -> tuple[str, ...]:
-    """Refuse times that do not increase within a case, and note irregular ones."""
+    """Return a note if time steps are irregular; raises DataError if times do not increase within a case."""
     gaps = np.diff(clock)
     within = np.ones(len(gaps), bool)
     within[starts[1:] - 1] = False
@@ -84,7 +88,7 @@ def checked(
 
 
 def irregularity(gaps: NDArray[np.float64]) -> float:
-    """Return the share of time steps that differ from the median.
+    """Return the fraction of time steps that differ from the median.
 
     >>> irregularity(np.array([1.0, 1.0, 1.0, 2.0]))
     0.25
@@ -96,7 +100,7 @@ def irregularity(gaps: NDArray[np.float64]) -> float:
 
 
 def median_step(data: SequenceData) -> float:
-    """Return the usual time from step to step.
+    """Return the median time step.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> median_step(dataclasses.replace(from_arrays([[0.0, 1.0, 2.0]], [1]), times=np.array([[0, 1, 3.0]])))
@@ -119,9 +123,13 @@ def _clocks(data: SequenceData) -> list[NDArray[np.float64]]:
 
 
 def resampled(data: SequenceData, step: float | None = None) -> SequenceData:
-    """Make times regular: a value every `step` by straight lines between its neighbours; default: the median step.
+    """Return the data resampled to regular time steps by linear interpolation; default: the median time step.
 
-    Labels at every step are those of the last step before. Missing values stay missing around the gap.
+    Per-step labels are those of the last original step. Values next to a missing value become missing.
+
+    Raises:
+        ValueError: `step` is not positive.
+        DataError: the data have no times, or would have too many steps.
 
     >>> from eigenloop.tasks.sequences import from_arrays
     >>> data = dataclasses.replace(from_arrays([[0.0, 1.0, 2.0, 4.0]], [1]), times=np.array([[0, 1, 2, 4.0]]))

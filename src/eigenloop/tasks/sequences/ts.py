@@ -1,4 +1,4 @@
-"""The .ts files of the UEA and UCR archives: a case a line, channels parted by colons, the label at the end."""
+"""The .ts files of the UEA and UCR archives: one case per line, channels separated by colons, the label at the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from eigenloop.tasks.sequences.options import Options
 
 
 def read(path: Path, options: Options) -> SequenceData:
-    """Read the cases after ``@data``; a question mark is a missing value."""
+    """Read the cases after ``@data``; a question mark is a missing value.
+
+    Raises:
+        DataError: the file is not a valid .ts file, or has timestamps.
+    """
     try:
         lines = bounded.content(path, options.max_bytes).decode("utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -58,7 +62,7 @@ def read(path: Path, options: Options) -> SequenceData:
 
 
 def _tags(path: Path, lines: list[str]) -> tuple[dict[str, list[str]], int]:
-    """Return the words after each @tag, in lower case, and where the data begin."""
+    """Return the words after each @tag, by tag in lower case, and the index of the first line of data."""
     tags: dict[str, list[str]] = {}
     for number, line in enumerate(lines):
         words = line.split()
@@ -104,7 +108,7 @@ def _is_float(text: str) -> bool:
 
 
 def _known(path: Path, tags: dict[str, list[str]], labels: list[str], numbers: list[int]) -> None:
-    """Labels must be among those that the header lists."""
+    """Raise a DataError if a label is not one that the header lists."""
     listed = tags.get("classlabel", [])[1:]
     for label, number in zip(labels, numbers, strict=False):
         if listed and label not in listed:

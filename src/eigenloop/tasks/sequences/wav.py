@@ -1,4 +1,4 @@
-"""Sound from .wav files: whole numbers of 8, 16, 24 or 32 bits, several channels averaged."""
+"""Sound from .wav files: integer samples of 8, 16, 24 or 32 bits; several channels are averaged."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from eigenloop.tasks.sequences import bounded
 
 
 def samples(path: Path, limit: int) -> tuple[NDArray[np.float64], int]:
-    """Return samples between -1 and 1, and how many there are a second."""
+    """Return the samples, between -1 and 1, and the sample rate; raises DataError if the file is damaged."""
     data = bounded.content(path, limit)
     try:
         with wave.open(io.BytesIO(data)) as file:
             rate, channels, width = file.getframerate(), file.getnchannels(), file.getsampwidth()
             expected = file.getnframes()
             content = file.readframes(min(expected, len(data)))
-    except Exception as error:  # besides wave.Error, chunks that end beyond the file give several kinds
+    except Exception as error:  # chunks that end beyond the file raise other errors than wave.Error
         reason = f" ({error})" if str(error) else ""
         raise DataError(
             path, f"it is not a WAV file of whole numbers, or it is damaged{reason[:200]}: save it as 16-bit PCM"
@@ -38,9 +38,9 @@ def samples(path: Path, limit: int) -> tuple[NDArray[np.float64], int]:
 
 
 def _scaled(content: bytes, width: int) -> NDArray[np.float64]:
-    if width == 1:  # the only width without a sign
+    if width == 1:  # the only unsigned width
         return (np.frombuffer(content, np.uint8).astype(np.float64) - 128) / 128
-    if width == 3:  # the three high bytes of four
+    if width == 3:  # becomes the three high bytes of 32 bits
         wide = np.zeros((len(content) // 3, 4), np.uint8)
         wide[:, 1:] = np.frombuffer(content, np.uint8).reshape(-1, 3)
         content, width = wide.tobytes(), 4

@@ -1,4 +1,4 @@
-"""How long recordings are cut for training and for measuring."""
+"""Cutting recordings into windows for training and for evaluation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 from eigenloop.tasks.sequences.kinds import Kind
 from eigenloop.tasks.sequences.pieces import Pieces, windows_of
 
-#: Labels at every step, and forecasts, are learnt in windows of 256 steps where recordings are longer than 1,000.
+#: By default, recordings longer than 1,000 steps are cut into windows of 256 for per-step labels and forecasts.
 USUAL_WINDOW, _LONG = 256, 1000
 
 
 @dataclass(frozen=True)
 class Windowing:
-    """Windows of pieces.
+    """How pieces are cut into windows.
 
     Attributes:
-        window: steps of a window that the network reads; None for whole pieces.
-        stride: from one window to the next, in training.
-        ahead: steps that follow a window and are targets only.
-        votes: in an evaluation, windows of a piece answer together; otherwise each step is answered once.
+        window: number of input steps of a window; None for whole pieces.
+        stride: steps between the starts of windows.
+        ahead: steps after a window that are targets only.
+        votes: evaluation averages the predictions of the windows of a piece, cut as in training; otherwise windows do
+            not overlap, so that each step is predicted once.
     """
 
     window: int | None
@@ -32,11 +33,11 @@ class Windowing:
     votes: bool
 
     def for_training(self, pieces: Pieces) -> Pieces:
-        """Cut the training split."""
+        """Return the windows of the training split."""
         return self._cut(pieces, self.stride, keep_rest=False)[0]
 
     def for_evaluation(self, pieces: Pieces) -> tuple[Pieces, NDArray[np.int64]]:
-        """Cut a part that is measured; return also which piece each window is of."""
+        """Return the windows of a split for evaluation, and the index of the piece to which each belongs."""
         if self.votes:
             return self._cut(pieces, self.stride, keep_rest=False)
         return self._cut(pieces, self.window, keep_rest=True)
@@ -49,7 +50,7 @@ class Windowing:
         return windows[long], owner[long]
 
     def described(self, parts: Mapping[str, Pieces]) -> str:
-        """Say how many windows there are, if recordings are cut."""
+        """Return in words how many windows there are; empty if recordings are not cut."""
         if self.window is None:
             return ""
         cut = f", cut into windows of {self.window:,} steps every {self.stride:,}: "
@@ -60,16 +61,16 @@ class Windowing:
 
 
 def windowing(kind: Kind, window: int | None, stride: int | None, horizon: int) -> Windowing:
-    """Return the windows that are asked for, half overlapping if no stride is given."""
+    """Return the windowing with given window and stride; without a stride, windows overlap by half."""
     if window is not None and stride is None:
         stride = max(1, window // 2)
     return Windowing(window, stride, horizon if kind == "forecast" else 0, kind in ("class", "values"))
 
 
 def usual_windowing(kind: Kind, longest: int, horizon: int) -> Windowing:
-    """Return the windows of a kind where nobody says how long they are.
+    """Return the default windowing of a kind of problem, for pieces of up to `longest` steps.
 
-    A class or values of a whole sequence may depend on any of its steps, so that is never cut.
+    A class or values of a whole sequence may depend on any of its steps, so such sequences are not cut.
 
     >>> usual_windowing("forecast", 20_000, 3)
     Windowing(window=256, stride=128, ahead=3, votes=False)

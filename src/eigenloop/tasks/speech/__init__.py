@@ -1,1 +1,1 @@
-"""Speech: the utterances of TIMIT, their spectrograms, and how good a resynthesis sounds."""
+"""Speech: the utterances of TIMIT, their spectrograms, and the quality of a resynthesis."""

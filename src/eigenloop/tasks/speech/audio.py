@@ -1,4 +1,4 @@
-"""Reads 16-bit mono audio, NIST SPHERE or RIFF whatever the name says, and takes it from 16 to 8 kHz."""
+"""Reading 16-bit mono audio, NIST SPHERE or RIFF whatever the file name, and resampling it from 16 to 8 kHz."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from eigenloop.errors import DataError
 from eigenloop.tasks.speech import sphere
 
-#: Samples a second, of the corpus and of all that is computed here.
+#: Samples per second: of the corpus, and after resampling.
 CORPUS_RATE, RATE = 16000, 8000
 
 
 def signal(path: Path, data: bytes) -> NDArray[np.float64]:
-    """Return the audio in a file's content at 8 kHz, in units of full scale; `path` is for messages only."""
+    """Return the audio in the content of a file at 8 kHz, with full scale 1; `path` is for messages only.
+
+    Raises:
+        DataError: it is not 16-bit mono audio at 16 kHz, or is damaged.
+    """
     if data.startswith(sphere.MAGIC):
         rate, samples = sphere.parse(path, data)
     elif data.startswith(b"RIFF"):
@@ -32,7 +36,7 @@ def signal(path: Path, data: bytes) -> NDArray[np.float64]:
 
 
 def halved(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Halve the rate, with the low-pass filter that Matlab's `resample` takes (Kaiser window, beta 5)."""
+    """Return the samples at half the rate, with the low-pass filter of Matlab's `resample` (Kaiser window, beta 5)."""
     # Importing scipy.signal takes as long as importing torch, and only speech needs it.
     from scipy.signal import resample_poly
 

@@ -1,6 +1,6 @@
-"""Finds the utterances of TIMIT below a folder: the whole corpus (LDC93S1) or the free sample that NLTK gives out.
+"""Finding the utterances of TIMIT below a folder: the full corpus (LDC93S1) or the free sample distributed by NLTK.
 
-Names count in upper and lower case alike. The SA sentences, which all speakers read, are left out, as in all papers.
+File names may be in upper or lower case. The SA sentences, which all speakers read, are left out, as in all papers.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from eigenloop.tasks import files
 from eigenloop.tasks.speech.audio import signal
 from eigenloop.tasks.speech.speakers import CORE_TEST, DEVELOPMENT, SAMPLE_REGIONS
 
-#: The free sample in one file, and its sha256.
+#: The file name of the free sample as an archive, and its sha256.
 ARCHIVE = "timit_sample_nltk_16speakers.tar.gz"
 ARCHIVE_SHA256 = "5c60254675af4e8fd4089c0c165b3f3d605d10c96f7d6cd94c21d2224ccf1eb0"
-#: Speakers of each part; everyone reads eight sentences.
+#: Number of speakers in each split; each reads eight sentences.
 SPEAKERS = {"full": {"train": 462, "valid": 50, "test": 24}, "sample": {"train": 12, "valid": 2, "test": 2}}
 SENTENCES = 8
 
@@ -43,9 +43,9 @@ class Utterance:
     """One sentence read by one speaker.
 
     Attributes:
-        speaker: the name, in lower case.
-        path: the file, or where it is in the archive.
-        packed: the content if it comes from the archive; else it is read from the file when it is wanted.
+        speaker: the speaker's name, in lower case.
+        path: the file, or its path in the archive.
+        packed: the content if it comes from the archive; otherwise it is read from the file when needed.
     """
 
     speaker: str
@@ -53,20 +53,24 @@ class Utterance:
     packed: bytes | None = None
 
     def signal(self) -> NDArray[np.float64]:
-        """Return the audio at 8 kHz."""
+        """Return the audio, resampled to 8 kHz."""
         return signal(self.path, files.read(self.path) if self.packed is None else self.packed)
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """Which of the two was found, and its utterances by part, ordered by region, speaker and sentence."""
+    """The full corpus or the sample, with its utterances by split, ordered by region, speaker and sentence."""
 
     kind: Literal["full", "sample"]
     parts: Mapping[str, tuple[Utterance, ...]]
 
 
 def find_corpus(data_dir: Path | None) -> Corpus:
-    """Find the whole corpus, else the free sample, in the data folder; it must be complete."""
+    """Return the full corpus, or else the free sample, from the data folder.
+
+    Raises:
+        DataError: there is neither, or it is incomplete.
+    """
     folder = files.data_folder(data_dir)
     roots = list(_roots(folder)) if folder is not None else []
     for root in roots:
@@ -153,7 +157,7 @@ def _below(folder: Path, names: re.Pattern[str]) -> list[Path]:
 
 
 def _sentences(folder: Path) -> list[Path]:
-    """List the wav files; of ``si943.wav`` and its copy ``si943.wav.wav`` the first only."""
+    """List the wav files; if there are ``si943.wav`` and its copy ``si943.wav.wav``, only the first."""
     first: dict[str, Path] = {}
     for path in _listed(folder):
         if match := _WAV.fullmatch(path.name.lower()):

@@ -1,4 +1,4 @@
-"""How close a resynthesis comes to the speech: segmental SNR, STOI and PESQ, at 8 kHz."""
+"""The quality of resynthesised speech: segmental SNR, STOI and PESQ, at 8 kHz."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from eigenloop.tasks.speech.audio import RATE
 from eigenloop.tasks.tally import Tally
 
-#: The measures that need a library, by its name.
+#: Measures that need a library, with its name.
 LIBRARIES = {"stoi": "pystoi", "pesq": "pesq"}
-#: Bound of the SNR of a frame, in decibels; frames of 10 ms.
+#: Limit of the SNR of a frame in decibels, and samples in a frame of 10 ms.
 SNR_LIMIT, SNR_FRAME = 100.0, RATE // 100
 
 
 def missing_libraries() -> str | None:
-    """Say which measures are left out for want of a library and how to get it; None if none is."""
+    """Return a sentence that says which measures need a library that is not installed; None if all are available."""
     missing = {measure: library for measure, library in LIBRARIES.items() if importlib.util.find_spec(library) is None}
     if not missing:
         return None
@@ -44,9 +44,9 @@ def mean_scores(pairs: Iterable[tuple[NDArray[np.float64], NDArray[np.float64]]]
 
 
 def scores(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> dict[str, float | None]:
-    """Return all measures whose libraries are installed, None where one is not defined for these signals.
+    """Return all measures whose libraries are installed; None for one that is not defined for these signals.
 
-    An estimate with infinities or NaN scores NaN throughout.
+    All measures of an estimate with infinities or NaN are NaN.
     """
     installed = [name for name, library in LIBRARIES.items() if importlib.util.find_spec(library) is not None]
     if not np.isfinite(estimate).all():
@@ -58,10 +58,10 @@ def scores(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> dic
 
 
 def segmental_snr(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> float:
-    """Return the mean of 10 log10(sum r^2 / sum (s - r)^2) over frames of 10 ms, an unfinished last one left out.
+    """Return the mean of 10 log10(sum r^2 / sum (s - r)^2) over complete frames of 10 ms.
 
-    A frame without error counts 100 dB, one without reference -100 dB, and none goes beyond. This is voicebox's
-    `snrseg` in its mode ``"wz"``. The papers call it in its default mode ``"Vq"``, which leaves out frames without
+    The value of a frame is limited to +-100 dB: 100 without any error, -100 if the reference is silent. This is
+    voicebox's `snrseg` in its mode ``"wz"``. The papers use its default mode ``"Vq"``, which leaves out frames without
     speech and shifts each frame by up to a sample, so their figures are not on the same scale.
 
     >>> speech = np.sin(np.arange(8000.0))
@@ -78,7 +78,7 @@ def segmental_snr(reference: NDArray[np.float64], estimate: NDArray[np.float64])
 
 
 def stoi(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> float | None:
-    """Return the short-time objective intelligibility (Taal et al. 2011); None with less than 0.4 s of speech."""
+    """Return the short-time objective intelligibility (Taal et al. 2011); None for less than 0.4 s of speech."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import pystoi
@@ -86,12 +86,12 @@ def stoi(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> float
         warnings.filterwarnings("error", "Not enough STFT frames")
         try:
             return float(pystoi.stoi(reference, estimate, RATE))
-        except (RuntimeWarning, ValueError):  # pystoi slices an empty array where there is less than a frame
+        except (RuntimeWarning, ValueError):  # pystoi slices an empty array if there is less than a frame
             return None
 
 
 def pesq(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> float | None:
-    """Return narrow-band PESQ (ITU-T P.862) as MOS-LQO (P.862.1), at most 4.55; None where there is no speech."""
+    """Return narrow-band PESQ (ITU-T P.862) as MOS-LQO (P.862.1), at most 4.55; None if there is no speech."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pesq import PesqError
@@ -99,5 +99,5 @@ def pesq(reference: NDArray[np.float64], estimate: NDArray[np.float64]) -> float
 
         try:
             return float(score(RATE, reference, estimate, "nb"))
-        except (PesqError, ValueError):  # a silent estimate makes it turn NaN into an integer
+        except (PesqError, ValueError):  # a silent estimate makes pesq convert NaN to an integer
             return None

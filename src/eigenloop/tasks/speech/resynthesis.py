@@ -1,4 +1,4 @@
-"""Sound from predicted frames: their magnitudes with the phases of the true ones (Wisdom et al. 2016, section 5.3)."""
+"""Speech from predicted frames: their magnitudes with the phases of the true ones (Wisdom et al. 2016, section 5.3)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from eigenloop.tasks.speech.spectrogram import decibels, inverse, magnitude, stf
 
 
 def resynthesis(net: Callable[[Tensor], tuple[Tensor, Any]], signal: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Let a network predict every frame but the first, which is the true one, from those before, and add them up.
+    """Return the signal synthesised from the frames that a network predicts, each from the true frames before it.
 
-    Not even a perfect prediction gives the signal back, because the floor under the power is never taken off.
+    The first frame is the true one. Even a perfect prediction does not reproduce the signal exactly, because the floor
+    that `decibels` adds to the power is not removed.
 
     Args:
-        net: takes (T, 1, 129) in dB and returns outputs of that shape and anything else.
-        signal: the true one, at 8 kHz.
+        net: maps (T, 1, 129) in dB to a tuple whose first entry is outputs of that shape.
+        signal: the true signal, at 8 kHz.
+
+    Raises:
+        ValueError: the outputs have another shape.
     """
     frames = stft(signal)
     inputs = torch.from_numpy(decibels(frames[:-1]))[:, None]
@@ -35,6 +39,6 @@ def resynthesis(net: Callable[[Tensor], tuple[Tensor, Any]], signal: NDArray[np.
 
 
 def _moved(inputs: Tensor, net: object) -> Tensor:
-    """Put the inputs where a module has its parameters, in their precision."""
+    """Return the inputs on the device and with the dtype of a module's parameters."""
     parameters = net.parameters() if isinstance(net, nn.Module) else ()
     return next((inputs.to(parameter) for parameter in parameters if parameter.is_floating_point()), inputs)

@@ -1,4 +1,4 @@
-"""The speakers of TIMIT's parts: the 24 of the core test (corpus documentation) and the 50 for development (Kaldi)."""
+"""The speakers of TIMIT's splits: the 24 of the core test (corpus documentation) and the 50 for development (Kaldi)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ mnjm0 fdhc0 mjln0 mpam0 fmld0
 
 #: Development speakers, all from the corpus's TEST folder and none of them in the core test.
 DEVELOPMENT = frozenset(_DEVELOPMENT.split())
-#: Core test: two men and one woman of each of the eight dialect regions.
+#: Speakers of the core test: two men and one woman of each of the eight dialect regions.
 CORE_TEST = frozenset(_CORE_TEST.split())
-#: Dialect regions of the free sample, two speakers each, by the part they make up here.
+#: The split of each dialect region of the free sample, which has two speakers per region.
 SAMPLE_REGIONS = dict.fromkeys("123456", "train") | {"7": "valid", "8": "test"}

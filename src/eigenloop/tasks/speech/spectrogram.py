@@ -1,7 +1,7 @@
 """Short-time Fourier transform as in Wisdom et al. 2016, its inverse, and power in decibels.
 
-Windows of 256 samples (periodic Hann) every 128. The signal is filled up with zeros to a multiple of 128 and gets 256
-more on either side, so that every sample lies in two windows.
+Windows have 256 samples (periodic Hann) and start every 128. The signal is padded with zeros to a multiple of 128, and
+with 256 more at either end, so that every sample lies in two windows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-#: Samples of a window, from one window to the next, and frequencies of a frame.
+#: Samples in a window, samples between the starts of windows, and frequencies of a frame.
 WINDOW, HOP, BINS = 256, 128, 129
-#: Added to the power, and thus the decibels of silence.
+#: Added to the power before the logarithm; it determines the decibels of silence.
 FLOOR = 1e-5
 SILENCE = 10 * math.log10(FLOOR)
 
@@ -21,7 +21,7 @@ _HANN = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(WINDOW) / WINDOW)
 
 
 def stft(signal: NDArray[np.float64]) -> NDArray[np.complex128]:
-    """Transform a signal of L samples to ceil(L / 128) + 3 frames of 129 complex numbers.
+    """Return the transform of a signal of L samples: ceil(L / 128) + 3 frames of 129 complex numbers.
 
     >>> stft(np.ones(300)).shape
     (6, 129)
@@ -34,7 +34,7 @@ def stft(signal: NDArray[np.float64]) -> NDArray[np.complex128]:
 def inverse(frames: NDArray[np.complex128], length: int) -> NDArray[np.float64]:
     """Return the signal of `length` samples whose `stft` is nearest to the frames (Griffin, Lim 1984, eq. 6).
 
-    Each frame is multiplied by the window again, and the sum divided by that of the squared windows.
+    Each frame is multiplied by the window again, and the overlapping sum is divided by that of the squared windows.
     """
     pieces = np.fft.irfft(frames, WINDOW) * _HANN
     signal = np.zeros((len(frames) + 1, HOP))
@@ -45,12 +45,12 @@ def inverse(frames: NDArray[np.complex128], length: int) -> NDArray[np.float64]:
 
 
 def decibels(frames: NDArray[np.complex128]) -> NDArray[np.float32]:
-    """Return 10 log10(1e-5 + |X|^2), the features that a network sees."""
+    """Return 10 log10(1e-5 + |X|^2), the input features of the network."""
     power = frames.real**2 + frames.imag**2
     return (10 * np.log10(FLOOR + power)).astype(np.float32)
 
 
 def magnitude(features: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return sqrt(10^(dB / 10)), as the papers do: the floor of `decibels` stays in."""
+    """Return sqrt(10^(dB / 10)), as in the papers: the floor of `decibels` is not subtracted."""
     with np.errstate(over="ignore"):
         return 10 ** (features.astype(np.float64) / 20)

@@ -1,6 +1,6 @@
-"""NIST SPHERE audio: a text header of fields ``name -type value`` and then the samples.
+"""NIST SPHERE audio: a text header of fields ``name -type value``, followed by the samples.
 
-The header starts with ``NIST_1A``, its own size in bytes on the second line, and ends with ``end_head``.
+The header starts with ``NIST_1A``, has its own size in bytes on the second line, and ends with ``end_head``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from eigenloop.errors import DataError
 
-#: What a SPHERE file starts with.
+#: The first bytes of a SPHERE file.
 MAGIC = b"NIST_1A\n"
 
 _SIZE = re.compile(rb"NIST_1A\n *(\d{1,7})\n")
@@ -22,7 +22,11 @@ _BYTE_ORDERS = {"01": "<i2", "10": ">i2"}
 
 
 def parse(path: Path, data: bytes) -> tuple[int, NDArray[np.int16]]:
-    """Return samples a second and the samples of 16-bit mono audio; `path` is for messages only."""
+    """Return the sample rate and the samples of 16-bit mono audio; `path` is for messages only.
+
+    Raises:
+        DataError: the header is damaged or describes another format, or samples are missing.
+    """
     size = _SIZE.match(data)
     if size is None or len(data) < int(size[1]):
         raise DataError(path, "the SPHERE header is cut off or damaged: get the file again")

@@ -1,1 +1,1 @@
-"""The settings of a training: their names, values and defaults, and a configuration that has all of them."""
+"""The settings of a training: their names, types and defaults, and the complete configuration."""

@@ -1,7 +1,7 @@
-"""A configuration: task, model, optimizer, schedule and training, complete and checked.
+"""The configuration of a training: task, model, optimizer, schedule and training, complete and checked.
 
-Every setting has a place, ``section.key``. What is not set comes from the papers (`defaults`), then from the defaults
-of the task, the model, the optimizer and the loop, so that a configuration in a file says all there is to say.
+A setting is addressed as ``section.key``. A setting that is not given comes from the papers (`defaults`), then from the
+defaults of the task, the model, the optimizer and the loop, so that a stored configuration is complete.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from eigenloop.training.settings.merging import LENGTHS, merged
 from eigenloop.training.settings.sections import NetworkSection, ScheduleSection, TrainingSection
 from eigenloop.training.settings.values import converted_to
 
-#: What a configuration of any version has that was completed once.
+#: Settings that every complete configuration has, whichever version wrote it.
 _ALWAYS_THERE = {
     "model": ("hidden_size", "embedding_size", "tied"),
     "optimizer": ("name", "lr", "recurrent_lr"),
     "schedule": ("name", "factor", "every", "unit"),
     "training": ("batch_size", "seed", "dtype", "device"),
 }
-#: What of a row and a run is compared in words.
+#: Effects of the settings whose differences from the published row are reported.
 _COMPARED = (Effect.NUMBERS, Effect.SAMPLE, Effect.LENGTH)
 
 
@@ -52,12 +52,12 @@ class Config:
 
     Attributes:
         task: the task with its options.
-        network: what stands around the recurrent layer.
-        options: of the recurrent layer, for `eigenloop.build`.
+        network: the hidden size, the embedding, the read-out and dropout around the recurrent layer.
+        options: options of the recurrent layer, for `eigenloop.build`.
         optimizer: ``name``, ``lr``, ``recurrent_lr`` and the optimizer's own options.
-        schedule: how the rates change.
-        training: the loop.
-        source: where the settings are from that were not given, as words; None where all were.
+        schedule: the learning rate schedule.
+        training: settings of the training loop.
+        source: where the settings that were not given come from, in words; None if all were given.
     """
 
     task: Task
@@ -69,7 +69,7 @@ class Config:
     source: str | None = field(default=None, compare=False)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Return all settings by section, as they stand in ``config.yaml``."""
+        """Return all settings by section, as in ``config.yaml``."""
         task = {field.name: getattr(self.task, field.name) for field in dataclasses.fields(self.task)}  # type: ignore[arg-type]
         return {
             "task": {"name": self.task.name} | {key: _plain_value(value) for key, value in task.items()},
@@ -80,25 +80,28 @@ class Config:
         }
 
     def as_yaml(self) -> str:
-        """Return the content of ``config.yaml``."""
+        """Return all settings as YAML."""
         return yaml_text.dump(self.as_dict())
 
 
 def _plain_value(value: Any) -> Any:
-    """Return an option of a task as a file holds it."""
+    """Return an option of a task as a value that YAML can hold."""
     if isinstance(value, Path):
         return str(value)
     return list(value) if isinstance(value, tuple) else value
 
 
 def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
-    """Complete and check settings: a mapping of sections, of which ``task.name`` and ``model.name`` must be there.
+    """Complete and check settings, and return them as a configuration.
 
     Args:
-        settings: what is given, by section.
-        papers: take what is not given from the papers, as `eigenloop.training.settings.defaults` says; otherwise, and
-            for a configuration that is complete, it is as the task, the model, the optimizer and the loop have it by
-            themselves.
+        settings: the given settings, by section; ``task.name`` and ``model.name`` are required.
+        papers: take settings that are not given from the papers, see `eigenloop.training.settings.defaults`. If false,
+            or if the configuration is complete already, they are the defaults of the task, the model, the optimizer
+            and the loop.
+
+    Raises:
+        ConfigError: a name or a setting is unknown, a value is not valid, or settings do not go together.
 
     >>> config = make_config({"task": {"name": "copying", "delay": 200}, "model": {"name": "scornn"}})
     >>> config.task.delay, config.network.hidden_size, config.optimizer["recurrent_lr"]
@@ -114,12 +117,12 @@ def make_config(settings: Mapping[str, Any], *, papers: bool = True) -> Config:
 
 
 def _says_all(given: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Whether settings are a complete configuration, where an option of the layer that is left out is left out."""
+    """Whether settings are a complete configuration, in which missing layer options are missing on purpose."""
     return all(key in given[section] for section, keys in _ALWAYS_THERE.items() for key in keys)
 
 
 def _checked(settings: Mapping[str, Mapping[str, Any]], given: Mapping[str, Mapping[str, Any]]) -> Config:
-    """Check settings, of which task and model are known, section by section and together."""
+    """Check settings with a known task and model, section by section and then together."""
     network, options = _model(with_another_matrix(settings["model"], given["model"]))
     schedule = _converted("schedule", section_kinds(ScheduleSection), settings["schedule"], "section schedule")
     training = _converted("training", section_kinds(TrainingSection), settings["training"], "section training")
@@ -136,7 +139,7 @@ def _checked(settings: Mapping[str, Mapping[str, Any]], given: Mapping[str, Mapp
 
 
 def _told(defaults: Defaults, config: Config) -> str | None:
-    """Say where defaults are from, and in what this configuration is other than the row they are from."""
+    """Return in words where the defaults come from, and how this configuration differs from that row."""
     if defaults.source is None or defaults.row is None:
         return defaults.source
     row, ours = make_config(defaults.row, papers=False).as_dict(), config.as_dict()
@@ -160,7 +163,7 @@ def _word(value: object) -> str:
 
 
 def _converted(section: str, kinds: Kinds, values: Mapping[str, Any], of: str) -> dict[str, Any]:
-    """Check the values of a section by the types of its settings, and convert them."""
+    """Check the values of a section against the types of its settings, and convert them."""
     refuse_unknown(section, values, kinds, of)
     return {key: converted_to(f"{section}.{key}", value, kinds[key]) for key, value in values.items()}
 
@@ -176,7 +179,7 @@ def _task(values: Mapping[str, Any]) -> Task:
 
 
 def _model(values: Mapping[str, Any]) -> tuple[NetworkSection, dict[str, Any]]:
-    """Return what stands around the layer, and the options for `build`: those that are set or have a default."""
+    """Return the settings around the recurrent layer, and the options for `build` that are set or have a default."""
     name = values["name"]
     converted = _converted("model", model_kinds(name), values, f"model {name}")
     chosen = layer_defaults(name) | converted
@@ -223,14 +226,14 @@ def _check_together(config: Config) -> None:
 
 
 def with_data_dir(config: Config, data_dir: Path) -> Config:
-    """Return the configuration with another folder of data."""
+    """Return the configuration with another data folder; raises ConfigError if its task reads no files."""
     if "data_dir" not in task_options(type(config.task)):
         raise ConfigError(f"{config.task.name} reads no files", "leave out data_dir", flags="leave out --data-dir")
     return dataclasses.replace(config, task=dataclasses.replace(config.task, data_dir=data_dir))  # type: ignore[type-var]
 
 
 def with_data(config: Config, data: Path) -> Config:
-    """Return the configuration with another place of the file of own sequences."""
+    """Return the configuration with another path of your own sequences; raises ConfigError if its task has none."""
     if "data" not in task_options(type(config.task)):
         raise ConfigError(f"{config.task.name} reads no file of sequences", "leave out data", flags="leave out --data")
     moved = data.expanduser().absolute()
@@ -238,5 +241,5 @@ def with_data(config: Config, data: Path) -> Config:
 
 
 def reads_files(task: Task) -> bool:
-    """Whether a task has a folder or a file of data."""
+    """Whether a task reads its data from a folder or a file."""
     return bool({"data_dir", "data"} & set(task_options(type(task))))

@@ -1,9 +1,9 @@
-"""What is set where nobody sets anything.
+"""Default settings of a model on a task.
 
-The papers' settings stand in the files of the experiments, and nowhere else. A row with the key ``default`` gives the
-settings of its model on its task: those of budget full, without the task's own options (all models get the same
-problem) and without how often it was measured. ``default: true`` takes them as they are, a mapping says what is other.
-Where no row is marked, ``defaults.yaml`` has the general settings of the task and of the model.
+The papers' settings are in the experiment files and nowhere else. A row with the key ``default`` gives the settings of
+its model on its task: those of budget full, without the options of the task (all models get the same problem) and
+without the frequency of evaluations. ``default: true`` takes them unchanged; a mapping lists settings that differ.
+If no row is marked, ``defaults.yaml`` has general settings for the task and for the model.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from eigenloop.runs.effects import Effect, settings_with
 from eigenloop.training.settings.fitting import fitting, without_choosing
 from eigenloop.training.settings.merging import Settings, merged
 
-#: Of a row's settings only those that make the network and its training.
+#: Effects of the settings that are taken from a row: those that define the network and its training.
 _TAKEN = (Effect.NUMBERS, Effect.LENGTH)
-#: Optimizers that keep a matrix on its set, so that a task's own does not take their place.
+#: Optimizers that keep a matrix in its set, so that the optimizer of a task must not replace them.
 _PROJECTING = ("projunn", "unitary-cayley")
 
 
@@ -36,10 +36,10 @@ class DefaultRow:
     """A row of an experiment that is marked as the default of its task and model.
 
     Attributes:
-        place: experiment and row, as words.
-        variant: task and model, the model with its strategy if it has several.
-        settings: all of the row's, at budget full.
-        taken: those that the model has on this task by default.
+        place: experiment and row, in words.
+        variant: names of task and model; the model with its strategy if it has several.
+        settings: all settings of the row at budget full.
+        taken: the settings among them that become defaults of the model on this task.
     """
 
     place: str
@@ -50,12 +50,12 @@ class DefaultRow:
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a model has on a task where nothing is given.
+    """The default settings of a model on a task.
 
     Attributes:
-        settings: by section.
-        source: where they are from, as words; None for a user's own data, whose settings are ours.
-        row: all settings of the row they are from; None where there is none.
+        settings: the defaults, by section.
+        source: where they come from, in words; None for a user's own data, whose defaults are not from a paper.
+        row: all settings of the row that they come from; None if there is no such row.
     """
 
     settings: Settings
@@ -64,7 +64,7 @@ class Defaults:
 
 
 def defaults_for(task: str, model: str, given: Mapping[str, Mapping[str, Any]]) -> Defaults:
-    """Return the settings of a model on a task, without those that make no sense beside what is given."""
+    """Return the default settings of a model on a task, without those that do not fit the given settings."""
     variant = _variant(model, given["model"].get("strategy"))
     general = _general()
     other = general["alike"].get(task, task)
@@ -95,7 +95,7 @@ def _source(task: str, model: str, row: DefaultRow | None, pair: Mapping[str, An
 
 
 def _of_model(model: str, variant: str) -> Settings:
-    """Return size and optimizer that a model has where no paper reports it."""
+    """Return the hidden size and optimizer of a model on a task for which no paper reports it."""
     models = _general()["models"]
     if variant in models or model in models:
         model_settings: Settings = models.get(variant) or models[model]
@@ -110,7 +110,7 @@ def _of_model(model: str, variant: str) -> Settings:
 
 
 def _of_one_optimizer(layers: list[Settings], chosen: str | None) -> Iterator[Settings]:
-    """Leave out rates and options that were published with another optimizer than the one that is used."""
+    """Yield the layers of settings without the learning rates and options of optimizers that are not used."""
     names: list[str | None] = []
     for layer in layers:
         names.append(layer.get("optimizer", {}).get("name", names[-1] if names else None))
@@ -124,10 +124,10 @@ def _default_row(task: str, model: str, variant: str) -> DefaultRow | None:
 
 
 def default_rows(task: str, model: str) -> list[DefaultRow]:
-    """List the rows that are marked as defaults, of the files that name a task and a model.
+    """List the rows that are marked as defaults in the experiment files that mention a task and a model.
 
-    Packages of others are asked only where the task or the model is not ours. Files that cannot be read are left out;
-    ``eigenloop reproduce`` says what is wrong with them.
+    Experiments of other packages are read only if the task or the model is not built in. Files that cannot be read are
+    ignored; ``eigenloop reproduce`` reports what is wrong with them.
     """
     ours = task in registry.TASKS.own and model in registry.MODELS.own
     experiments = registry.EXPERIMENTS.own if ours else registry.EXPERIMENTS
@@ -137,7 +137,7 @@ def default_rows(task: str, model: str) -> list[DefaultRow]:
             text = entry.load().read_text(encoding="utf-8")
         except (OSError, AttributeError, ValueError, ConfigError):
             continue
-        if "default:" in text and task in text and model in text:  # reading YAML takes a hundred times as long
+        if "default:" in text and task in text and model in text:  # parsing YAML takes a hundred times longer
             rows += _rows(name, text)
     return rows
 
@@ -163,13 +163,13 @@ def _row(place: str, content: Mapping[str, Any], row: Mapping[str, Any]) -> Defa
 
 
 def full_settings(content: Mapping[str, Any], row: Mapping[str, Any]) -> Settings:
-    """Put the settings of a row at budget full together: the experiment's, the row's, and those of the budget."""
+    """Return the merged settings of a row at budget full: the experiment's, the row's, and those of the budget."""
     budgets = [(part.get("budgets") or {}).get("full") or {} for part in (content, row)]
     return merged(*((part.get("settings") or {}) for part in (content, row, *budgets)))
 
 
 def _variant(model: str, strategy: object) -> str:
-    """Return a model's name, with its strategy where it has several: the one that is given, or the recipe's own."""
+    """Return a model's name; if it has several strategies, with the given one or the recipe's default."""
     parameter = inspect.signature(RECIPES[model][0]).parameters.get("strategy") if model in RECIPES else None
     if parameter is None:
         return model

@@ -1,4 +1,4 @@
-"""Which defaults of a network go together with what is given."""
+"""Adapting the published settings of a network to the settings that are given."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 from eigenloop.training.settings.merging import Settings
 
-#: Settings that count units of a layer.
+#: Settings that are a number of hidden units.
 COUNTING_UNITS = ("short", "negative")
-#: Settings that go with the published size only.
+#: Settings that are valid only for the published hidden size.
 _PARTS_OF_SIZE = (*COUNTING_UNITS, "reflections", "capacity", "num_layers")
 #: Settings that act between layers.
 _BETWEEN_LAYERS = ("dropout", "locked_dropout")
-#: torch's, which have one size for all layers, and dropout between them of torch's kind only.
+#: Models like torch's layers: one size for all layers, and only torch's kind of dropout between them.
 _ONE_SIZE = ("lstm", "gru")
-#: These have a complex state, for one layer only.
+#: Models with a complex hidden state, which have one layer only.
 _COMPLEX = ("eurnn", "urnn-full")
 
 
 def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what does not go with the size that is given, or with the kind of layer."""
+    """Return the published settings without those that do not fit the given hidden size or the kind of layer."""
     network = dict(published)
     size = given.get("hidden_size", network.get("hidden_size"))
-    if size == []:  # refused when it is checked
+    if size == []:  # the check that follows rejects it
         return network
     if model in _COMPLEX and isinstance(size, list):
         network["hidden_size"] = size = size[-1]
@@ -39,7 +39,7 @@ def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) 
     last = size[-1] if isinstance(size, list) else size
     if network.get("tied") and "embedding_size" not in given:  # the read-out is the embedding
         network["embedding_size"] = last
-    if given.get("embedding_size", last) != last or model == "urnn-full":  # which reads real and imaginary parts
+    if given.get("embedding_size", last) != last or model == "urnn-full":  # its read-out takes [Re h, Im h]
         network.pop("tied", None)
     if "embedding_size" in given and given["embedding_size"] is None:
         network.pop("embedding_dropout", None)
@@ -47,6 +47,6 @@ def fitting(model: str, published: Mapping[str, Any], given: Mapping[str, Any]) 
 
 
 def without_choosing(settings: Settings) -> Settings:
-    """Leave out what stops or slows a training by the validation split, for data that have none."""
+    """Return settings without early stopping and schedule, which need a validation split, for data without one."""
     training = {key: value for key, value in settings.get("training", {}).items() if key != "patience"}
     return {**settings, "training": training, "schedule": {}}

@@ -1,4 +1,4 @@
-"""The names of settings: which there are for a task, a model and an optimizer, and the nearest to a misspelt one."""
+"""The names of settings: those of a task, a model and an optimizer, and suggestions for misspelt ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,10 @@ from eigenloop.training.settings.sections import SECTIONS, ScheduleSection, Trai
 
 
 def set_value(settings: dict[str, Any], assignment: str) -> None:
-    """Put ``section.key=value`` into settings; the section may be left out where only one has the key.
+    """Add ``section.key=value`` to settings, in place; the section may be omitted if only one has the key.
+
+    Raises:
+        ConfigError: the assignment has no value, or the setting is unknown or ambiguous.
 
     >>> settings = {"task": {"name": "copying"}, "model": {"name": "scornn"}}
     >>> set_value(settings, "negative=20"); set_value(settings, "training.clip_norm=1")
@@ -45,7 +48,7 @@ def set_value(settings: dict[str, Any], assignment: str) -> None:
 
 
 def known_keys(settings: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the keys of every section, as far as task, model and optimizer are known."""
+    """Return the keys of every section for the task, model and optimizer in `settings`."""
     given = checked_sections(settings)
     task, model = chosen_names(given)
     named = given["optimizer"].get("name") or defaults_for(task, model, given).settings["optimizer"].get("name", "adam")
@@ -81,7 +84,7 @@ def _place(settings: Mapping[str, Any], key: str) -> tuple[str, str]:
 
 
 def checked_sections(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return all sections as mappings; refuse other names and other kinds."""
+    """Return all sections as mappings; raises ConfigError for an unknown section or one that is not a mapping."""
     for section, values in settings.items():
         if section not in SECTIONS:
             raise unknown_name("section", section, SECTIONS, f"The sections are {', '.join(SECTIONS)}")
@@ -91,7 +94,7 @@ def checked_sections(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def chosen_names(given: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """Return the names of task and model, which must be known."""
+    """Return the names of task and model; raises ConfigError if one is missing or unknown."""
     task, model = given["task"].get("name"), given["model"].get("name")
     if task is None:
         raise ConfigError(f"no task is named: choose one of {', '.join(TASKS)}")
@@ -108,7 +111,7 @@ def chosen_names(given: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
 
 
 def refuse_unknown(section: str, given: Mapping[str, Any], known: Iterable[str], of: str) -> None:
-    """Refuse a key that is not known; name what has it, or else the nearest."""
+    """Raise a ConfigError for an unknown key; it names the tasks or models that have the key, or the nearest key."""
     known = list(known)
     for key in given:
         if key not in known:
@@ -128,7 +131,7 @@ def _refuse_decided(key: str) -> None:
 
 
 def _holders(section: str, key: str) -> str:
-    """Return the tasks, models or optimizers that have a setting, as words; empty where none has."""
+    """Return in words the tasks, models or optimizers that have a setting; empty if none has."""
     things: dict[str, tuple[registry.Loaded[Any], Callable[[str], Iterable[str]]]] = {
         "task": (TASKS, task_kinds),
         "model": (RECIPES, layer_kinds),

@@ -1,8 +1,8 @@
-"""What a configuration may set: the settings of every section by name, each with its type as an annotation.
+"""The settings of every section by name, each with its type as an annotation.
 
 The loop, the schedule and the read-out have the fields of `sections`; a task has those of its dataclass, a model the
-arguments of its recipe and layer, an optimizer the options that its registration names. All come from the registries,
-so that those of other packages are checked as ours are.
+arguments of its recipe and layer, an optimizer the options that its registry entry lists. All come from the registries,
+so that settings of other packages are checked like built-in ones.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from eigenloop.training.settings.sections import NetworkSection, Section
 
 Kinds = dict[str, Any]
 
-#: Decided by the task, the trainer or the seed; or no plain value.
+#: Arguments that are not settings: the task, the trainer or the seed determines them, or they are not plain values.
 NOT_SETTABLE = ("generator", "batch_first", "dtype", "device", "bidirectional", "orthogonal")
-#: What a file cannot hold: a start and a matrix are names there, bits are a number.
+#: Types that a file cannot hold; in a file an initialiser and a matrix are names, and bits are a number.
 _OBJECTS = (torch.Tensor, Quantizer, StateQuantizer)
-#: Larger rates overflow float32 before they are used.
+#: Larger learning rates overflow float32 before they are used.
 _LARGEST_RATE = 1e30
 
 
@@ -51,7 +51,7 @@ Rate = Annotated[float, AfterValidator(_is_rate)]
 
 
 def section_kinds(section: type[Section]) -> Kinds:
-    """Return the settings of a section that is the same for every task and model."""
+    """Return the settings, with their types, of a section that is the same for every task and model."""
     return {
         name: Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
         for name, field in section.model_fields.items()
@@ -59,7 +59,7 @@ def section_kinds(section: type[Section]) -> Kinds:
 
 
 def task_kinds(task: str) -> Kinds:
-    """Return the settings of a task.
+    """Return the settings of a task, with their types.
 
     >>> task_kinds("adding")["length"]
     <class 'int'>
@@ -69,17 +69,17 @@ def task_kinds(task: str) -> Kinds:
 
 
 def task_options(task: type[Task]) -> list[str]:
-    """Return the options of a task."""
+    """Return the names of the options of a task."""
     return [field.name for field in dataclasses.fields(task)]  # type: ignore[arg-type]
 
 
 def model_kinds(model: str) -> Kinds:
-    """Return the settings of a model: what stands around the layer, and the layer's own options."""
+    """Return the settings of a model, with their types: those of `NetworkSection`, and the options of its layer."""
     return section_kinds(NetworkSection) | layer_kinds(model)
 
 
 def layer_kinds(model: str) -> Kinds:
-    """Return the options of a recipe and of the layer that it makes."""
+    """Return the options of a recipe and of the layer that it builds, with their types."""
     recipe, layer = RECIPES[model]
     return dict(_arguments(recipe, layer.__init__))
 
@@ -92,20 +92,20 @@ def _arguments(recipe: Callable[..., Any], layer: Callable[..., Any]) -> Kinds:
 
 
 def layer_defaults(model: str) -> dict[str, Any]:
-    """Return the options that a recipe has a default for."""
+    """Return the default values of a recipe's options; those without a default are left out."""
     parameters = inspect.signature(RECIPES[model][0]).parameters
     defaults = {name: parameters[name].default for name in layer_kinds(model) if name in parameters}
     return {name: _listed(default) for name, default in defaults.items() if default is not inspect.Parameter.empty}
 
 
 def optimizer_kinds(optimizer: str) -> Kinds:
-    """Return the settings of an optimizer, the papers' two rates among them."""
+    """Return the settings of an optimizer, including the two learning rates, with their types."""
     options = {name: _option_kind(name, default) for name, default in optimizers.defaults(optimizer).items()}
     return {"name": str, "lr": Rate, "recurrent_lr": Rate | None} | options
 
 
 def _option_kind(name: str, default: Any) -> Any:
-    """Return the type of an optimizer's option by its default; torch writes some, momentum's for one, as 0."""
+    """Return the type of an optimizer's option, from its default; torch writes some float defaults (momentum) as 0."""
     if isinstance(default, list):
         return _entries(len(default))
     if name == "weight_decay":
@@ -115,7 +115,7 @@ def _option_kind(name: str, default: Any) -> Any:
 
 @functools.cache
 def _entries(count: int) -> Any:
-    """Return the type of a list of this many numbers."""
+    """Return the type of a list with this many numbers."""
 
     def as_many(value: list[float]) -> list[float]:
         if len(value) != count:
@@ -126,7 +126,7 @@ def _entries(count: int) -> Any:
 
 
 def _plain(hint: Any) -> Any:
-    """Return an annotation without what a file cannot hold."""
+    """Return an annotation without the types that a file cannot hold."""
     given = typing.get_args(hint)
     parts = [part for part in given if part not in _OBJECTS and typing.get_origin(part) is not Callable]
     return functools.reduce(operator.or_, parts) if len(parts) < len(given) else hint

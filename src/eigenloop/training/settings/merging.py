@@ -1,4 +1,4 @@
-"""Settings over settings: how layers of them are put together."""
+"""Merging layers of settings."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 Settings = dict[str, dict[str, Any]]
 
-#: One of these sets the length of a training; each excludes the other.
+#: The two settings for the length of a training, which exclude each other.
 LENGTHS = ("steps", "epochs")
 
 
 def merged(*layers: Mapping[str, Mapping[str, Any]]) -> Settings:
-    """Put layers of settings together, later ones over earlier ones.
+    """Return the layers of settings merged, where later ones override earlier ones.
 
-    A length takes the place of an earlier one, whatever it counts:
+    A length overrides an earlier one, even if one is in steps and the other in epochs:
 
     >>> merged({"training": {"steps": 100, "seed": 1}}, {"training": {"epochs": 2}})
     {'training': {'seed': 1, 'epochs': 2}}

@@ -11,13 +11,13 @@ SECTIONS = ("task", "model", "optimizer", "schedule", "training")
 
 
 class Section(BaseModel):
-    """Settings that are checked, and that nobody changes afterwards."""
+    """Base class of a section: validated, immutable settings."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, allow_inf_nan=False)
 
 
 class ScheduleSection(Section):
-    """How the learning rates change; both keep their ratio."""
+    """The learning rate schedule, which multiplies both learning rates by the same factor."""
 
     name: Literal["constant", "factor", "plateau"] = "constant"
     """"factor" multiplies at fixed intervals, "plateau" after evaluations without improvement."""
@@ -32,7 +32,7 @@ class ScheduleSection(Section):
 
 
 class TrainingSection(Section):
-    """The loop."""
+    """The training loop."""
 
     steps: int | None = Field(None, ge=1)
     """Updates in all; or give `epochs`."""
@@ -75,7 +75,7 @@ class TrainingSection(Section):
 
 
 class NetworkSection(Section):
-    """What stands around the recurrent layer; the layer's own options are those of `eigenloop.build`."""
+    """The network around the recurrent layer; the options of the layer are those of `eigenloop.build`."""
 
     name: str
     """A published model, see `eigenloop list models`."""

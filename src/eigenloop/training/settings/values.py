@@ -1,4 +1,4 @@
-"""The values of settings: checked, and converted to the type that a setting has."""
+"""Checking the values of settings and converting them to their types."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHECKS = ConfigDict(allow_inf_nan=False)
 
 
 def converted_to(place: str, value: Any, kind: Any) -> Any:
-    """Check and convert a value by a type annotation."""
+    """Return a value converted to the type of its setting, `kind`; raises ConfigError if it is not valid."""
     _refuse_truth(place, value, kind)
     try:
         return _adapter(kind).validate_python(value)
@@ -25,12 +25,12 @@ def converted_to(place: str, value: Any, kind: Any) -> Any:
 
 @functools.lru_cache(1000)
 def _adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return what checks a type; making it takes longer than using it."""
+    """Return the validator of a type, cached because building one takes longer than using it."""
     return TypeAdapter(kind, config=_CHECKS)
 
 
 def _refuse_truth(place: str, value: Any, kind: Any) -> None:
-    """Refuse true and false, and what YAML takes for them, where a number is wanted: Python takes them for 1 and 0."""
+    """Raise a ConfigError for true and false (also yes, no, on, off in YAML), which Python would accept as 1 and 0."""
     values = value if isinstance(value, (list, tuple)) else (value,)
     if any(isinstance(each, bool) for each in values) and not _allows_truth(kind):
         raise ConfigError(
