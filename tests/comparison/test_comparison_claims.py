@@ -207,7 +207,7 @@ def along(*steps: int, last: int = 1000, **changes: Any) -> list[Record]:
             along(200, 300, 400),
             along(0, 0, 0),
             "yes",
-            "NC-GRU: 0.1 after 300 steps; GRU: not down to 0.1 in 1,000 steps",
+            "NC-GRU: 0.1 after 300 steps; GRU: 0.1 not reached in 1,000 steps",
         ),
         ("below_row", along(0, 0, 0), along(200, 300, 400), "no", "not reached with 3 of 3 seeds"),
         ("below_row", along(0, budget="hour"), along(200, budget="hour"), "undecided", "not reached with 1 of 1 seeds"),

@@ -153,7 +153,7 @@ def test_tokens(tied: bool) -> None:
 def test_bad_use_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     whole = whole_of("relu", 4, 12, "last")
     for name in ("", "1st", "a-b", "int", 'x"; evil', "a b", "é", "x" * 32, "String", "nullptr"):
-        with pytest.raises(ValueError, match="not a name that C can have"):
+        with pytest.raises(ValueError, match="not a valid C identifier"):
             el.deploy.write_c(whole, tmp_path / "out", name=name)
     with pytest.raises(TypeError, match=r"el\.deploy\.integer"):
         el.deploy.write_c(made("relu"), tmp_path / "out")  # type: ignore[arg-type]

@@ -107,8 +107,8 @@ def test_sequences_are_played(core: str) -> None:
 
 
 WRONG: list[tuple[list[str], str]] = [
-    (["--name", "int"], "name='int' is not a name that C can have"),
-    (["--name", "a-b"], "name='a-b' is not a name that C can have"),
+    (["--name", "int"], "name='int' is not a valid C identifier"),
+    (["--name", "a-b"], "name='a-b' is not a valid C identifier"),
     (["--name", "string"], "no header of C, as in name='watch'"),
     (["--to", "rust"], "--to rust is not known: write --to c"),
     (["--measure", "cortex-a9"], "core 'cortex-a9' is not known: choose cortex-m0, cortex-m3"),

@@ -53,7 +53,7 @@ def bounds(draws: int = 3000, seed: int = 0) -> Result:
     )
     return Result(
         name="bounds",
-        title="Bounds beside what they bound",
+        title="Bounds against the bounded quantities",
         numbers={
             "draws": draws,
             "seed": seed,

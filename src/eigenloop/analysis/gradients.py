@@ -31,7 +31,7 @@ from eigenloop.tasks import Task
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training.forward import inputs_for
 
-#: Default number of time steps, which takes seconds to compute; at most this many of them are written to the file.
+#: Limit of the default number of time steps, which takes seconds to compute; and of the steps written to the file.
 SHOWN, WRITTEN = 200, 60
 #: Lags in the table; the longest lag is added.
 TABLED = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
@@ -149,7 +149,9 @@ def gradients(
     samples: int = 10,
     data_dir: Path | None = None,
 ) -> Result:
-    """Measure the gradients of the states of trained networks, averaged over sequences of the validation split.
+    """Measure the gradients of the states of trained networks, averaged over held-out sequences.
+
+    The sequences are from the validation split, or from the test split of a task without one.
 
     Args:
         runs: folders of runs.
@@ -212,7 +214,7 @@ def _reach(label: str, net: Model, x: Tensor) -> Reach:
 
 
 def _sequences(net: Model, task: Task, steps: int | None, samples: int) -> tuple[Tensor, int]:
-    """Return inputs of the recurrent layer, (T, samples, m), from the validation split, and their full length."""
+    """Return inputs of the recurrent layer, (T, samples, m), from held-out sequences, and their full length."""
     batch = next(iter(task.evaluation(task.splits[0], samples)))
     weight = net.readout.weight
     batch = batch.to(weight.device, weight.dtype)

@@ -101,7 +101,7 @@ def transients(
     out: Out = FOLDER,
     json: Json = False,
 ) -> None:
-    """nnRNN figure 1b: how a triangular matrix swells a state before it forgets it.
+    """nnRNN figure 1b: how a triangular matrix amplifies a state before the state decays.
 
     eigenloop analyse transients --count 1000
     """
@@ -187,7 +187,7 @@ def bounds(
     out: Out = FOLDER,
     json: Json = False,
 ) -> None:
-    """Bounds of NC-GRU, ENRNN and nnRNN beside what they bound: how often violated, and how tight.
+    """Bounds of NC-GRU, ENRNN and nnRNN against the bounded quantities: how often violated, and how tight.
 
     eigenloop analyse bounds --draws 3000
     """

@@ -113,8 +113,8 @@ def _show(exported: Exported, run: Path) -> None:
     bits = exported.network.cells[0].formats.state.bits
     print(f"{folder / name}.h, {name}.c: the network of {run}, step {exported.run.step:,}, with a state of {bits} bits")
     print(
-        f"constants {report.size.bytes:,} B, memory {report.size.ram_bytes:,} B; a step multiplies {report.products:,} "
-        f"codes, reading out {report.readout_products:,}"
+        f"constants {report.size.bytes:,} B, memory {report.size.ram_bytes:,} B; "
+        f"{report.products:,} multiplications per time step, {report.readout_products:,} per read-out"
     )
     different = sorted(set(exported.counts))
     if different:

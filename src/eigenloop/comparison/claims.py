@@ -144,7 +144,7 @@ def _obstacle(sides: Sequence[Side], claim: Claim) -> str:
     baseline, mean = outcomes[0].baseline, outcomes[0].mean
     stays = claim.above is not None and not sides[0].line.experiment.higher_is_better
     if stays and baseline is not None and mean is not None and mean > _NEAR * baseline * sides[0].line.scale:
-        return f"it has not even come down to the {baseline:.3g} of guessing"
+        return f"its loss is still above the baseline of {baseline:.3g}"
     return ""
 
 

@@ -76,9 +76,9 @@ def _claims(judged: Sequence[Score]) -> list[str]:
         )
         for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
     ]
-    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged), prose(overview.NAMES)))
+    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged)))
     columns = ("where", "claim, in the paper's words", "verdict", "ours", "published", "runs")
-    return ["## Claims", about, *([table(columns, rows)] if rows else [])]
+    return ["## Claims", about, prose(overview.NAMES), *([table(columns, rows)] if rows else [])]
 
 
 def _bold(score: Score) -> str:

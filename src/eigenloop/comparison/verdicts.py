@@ -133,6 +133,6 @@ def _compared(side: Side, finding: Finding) -> str:
         return wording.ours(side.line, side.outcome)
     level = f"{finding.line.bound(finding.claim.reaches):g}{wording.unit(side.line)}"
     if quantity.missed == quantity.count:
-        return f"not down to {level} in {quantity.mean:,.0f} steps"
+        return f"{level} not reached in {quantity.mean:,.0f} steps"
     missed = f" (not at all with {quantity.missed} of {quantity.count} seeds)" if quantity.missed else ""
     return f"{level} after {quantity.mean:,.0f} steps{missed}"

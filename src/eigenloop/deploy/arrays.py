@@ -55,7 +55,7 @@ def arranged(X: ArrayLike, lengths: Sequence[int] | None, batch_first: bool, tok
     dimensions = 2 if tokens else 3
     shape = ("(B, T" if batch_first else "(T, B") + (")" if tokens else f", {features})")
     if x.ndim not in (dimensions - 1, dimensions):
-        raise ValueError(f"sequences are {shape}, or one without B, got shape {x.shape}")
+        raise ValueError(f"expected sequences of shape {shape}, or without B for a single one, got {x.shape}")
     if not tokens and x.shape[-1] != features:
         raise ValueError(f"this network takes {features} features a step, got sequences of shape {x.shape}")
     batched = x.ndim == dimensions

@@ -89,7 +89,10 @@ def format_for(name: str, bits: int, largest: float, power_of_two: bool = False,
     (1.0, 2.0)
     """
     if not math.isfinite(largest):
-        raise ValueError(f"the {name} reaches {largest} on the calibration data: it has no range to be held in")
+        raise ValueError(
+            f"the {name} reaches {largest} on the calibration data: the network diverges there. Check the "
+            "data, or train again"
+        )
     step = (largest if largest > 0 else 1.0) / (2 ** (bits - 1) - 1)
     if power_of_two:
         step = 2.0 ** math.ceil(math.log2(step))

@@ -69,7 +69,8 @@ def values_for(form: Format, mean: Real, scale: Real, counts: bool) -> Values:
             break
     else:
         raise ValueError(
-            f"an input has a channel of scale {scale.min():.3g}, too fine for a step of {form.step:.3g}: check it"
+            f"the scale {scale.min():.3g} of an input channel is too small for the quantization step {form.step:.3g}: "
+            "check the data, or leave out a constant channel"
         )
     return Values(form, mean, scale, counts, np.array(multiplier, np.int64), np.array(offset, np.int64), shift)
 

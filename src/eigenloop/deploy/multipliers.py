@@ -62,7 +62,10 @@ def multipliers(factors: Sequence[Sequence[Fraction]], bounds: Sequence[int], wh
         if max(map(max, values)) < 2**31 and total < 2**63:
             break
     else:
-        raise ValueError(f"{what}: its scale is more than 2^30 times finer than its sums; give it fewer bits")
+        raise ValueError(
+            f"{what}: it cannot be rescaled with a 32-bit multiplier, "
+            "its scale is more than 2^30 times finer than its sums: use fewer state bits"
+        )
     widest = max(map(max, values)).bit_length()
     if widest < _FEWEST_BITS and largest * 2**shift < 2**_FEWEST_BITS and shift < _LARGEST_SHIFT:
         raise ValueError(

@@ -94,8 +94,8 @@ class IntegerReport:
         errors = ", ".join(f"{error:.2g}" for error in self.step_errors)
         lines += [
             "",
-            f"a step multiplies {self.products:,} codes and {self.rescalings:,} times by a multiplier or gate; reading "
-            f"out {self.readout_products:,} codes",
+            f"a time step has {self.products:,} products of codes and {self.rescalings:,} by a multiplier or gate; a "
+            f"read-out has {self.readout_products:,} products of codes",
             f"a step adds at most {errors} codes of error to the state",
             "",
             str(self.size),

@@ -59,7 +59,9 @@ class Sum:
                 "bits, or allow int64 with widen=True"
             )
         if max(-low, high) >= _LARGEST:
-            raise ValueError(f"{self.name}: its sums reach {max(-low, high):,}: give weights, state or units fewer")
+            raise ValueError(
+                f"{self.name}: its sums reach {max(-low, high):,}: use fewer bits for weights or state, or fewer units"
+            )
 
     @cached_property
     def row_bounds(self) -> tuple[Whole, Whole]:
@@ -146,8 +148,8 @@ def on_scale(values: NDArray[np.float64], units: tuple[Fraction, ...]) -> tuple[
     rounded = np.floor(exact + 0.5)
     if not np.all(np.abs(rounded) < _LARGEST):
         raise ValueError(
-            f"a bias of {np.abs(values).max():.3g} has no place on the scale of its sum, {scale.min():.3g}: check that "
-            "the calibration data are not all zero"
+            f"a bias of {np.abs(values).max():.3g} is too large for the scale of its sum, {scale.min():.3g}: check "
+            "that the calibration data are not all zero"
         )
     return rounded.astype(np.int64), float(np.abs(rounded - exact).max(initial=0.0))
 

@@ -29,6 +29,9 @@ class TorchDict(Cells):
         For a quantized layer it holds q(U) and q(W) in floating point; for a layer quantized in evaluation only (PTQ),
         only in evaluation mode.
 
+        Raises:
+            ValueError: no layer of torch.nn computes the same.
+
         >>> import torch, eigenloop as el
         >>> ours = el.RNN(3, 5, nonlinearity="tanh")
         >>> torch.nn.RNN(3, 5).load_state_dict(ours.torch_state_dict())
@@ -43,7 +46,7 @@ class TorchDict(Cells):
         with torch.no_grad():
             for _, _, cell in self._cells():
                 U = self._input_weight(cell)
-                assert U is not None  # layers without U were rejected above, as torch has none
+                assert U is not None  # layers without U were rejected above: torch's always have one
                 result[f"weight_ih{cell}"] = U.detach().clone()
                 result[f"weight_hh{cell}"] = self._weight_hh(cell).detach().clone()
                 for name in ("bias_ih", "bias_hh") * bool(self.bias):

@@ -210,7 +210,9 @@ ANALYSES = (
         "fisher", "Fisher memory", "nnRNN figure 1c and Table 6: Fisher memory curves, exactly and in double precision."
     ),
     _analysis(
-        "transients", "Transients", "nnRNN figure 1b: how a triangular matrix swells a state before it forgets it."
+        "transients",
+        "Transients",
+        "nnRNN figure 1b: how a triangular matrix amplifies a state before the state decays.",
     ),
     _analysis(
         "sensitivity",
@@ -229,6 +231,6 @@ ANALYSES = (
     _analysis(
         "bounds",
         "Bounds",
-        "Bounds of NC-GRU, ENRNN and nnRNN beside what they bound: how often violated, and how tight.",
+        "Bounds of NC-GRU, ENRNN and nnRNN against the bounded quantities: how often violated, and how tight.",
     ),
 )

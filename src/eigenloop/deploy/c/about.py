@@ -54,7 +54,7 @@ def readme(network: IntegerNetwork, name: str, classes: Sequence[str], about: Ab
             one
             for one in (
                 about.origin,
-                "It computes in whole numbers only: C99 with no library but memcpy and memset, made by eigenloop.",
+                "It computes in integers only: C99 that needs no library but memcpy and memset, written by eigenloop.",
                 f"A firmware needs `{name}.h` and `{name}.c`.",
                 f"`make check` builds them for this computer and feeds them with `{name}_vectors.h`: every sum must be "
                 "that of the reference.",
@@ -148,8 +148,8 @@ def _sizes(network: IntegerNetwork) -> str:
     memory = "\n".join(f"| {part.name} | {part.bytes:,} |" for part in report.size.ram)
     return f"""## Bytes and operations
 
-A step multiplies {report.products:,} codes and {report.rescalings:,} times by a multiplier or gate; reading out
-multiplies {report.readout_products:,} codes. Constants, {report.size.bytes:,} bytes together, code apart:
+A time step has {report.products:,} products of codes and {report.rescalings:,} by a multiplier or gate; a read-out has
+{report.readout_products:,} products of codes. Constants, {report.size.bytes:,} bytes together, code apart:
 
 | stored | bytes |
 |---|---|

@@ -35,8 +35,8 @@ def checked_name(name: str) -> str:
     """
     if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name) or name.lower() in _TAKEN or len(name) > 31:
         raise ValueError(
-            f"name={name!r} is not a name that C can have: at most 31 letters, digits and underscores, a letter first, "
-            "no keyword and no header of C, as in name='watch'"
+            f"name={name!r} is not a valid C identifier: use at most 31 letters, digits and underscores, a letter "
+            "first, no keyword and no header of C, as in name='watch'"
         )
     return name
 
