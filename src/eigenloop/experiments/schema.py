@@ -55,9 +55,9 @@ class Claim(_Strict):
     matches: _Rows = ()
     """Our number is no worse than that of each of these rows."""
     said: str | None = None
-    """What the paper says, where a row has several claims in words of their own; the row's words if left out."""
+    """The paper's statement, if the row has several claims with different statements; default: that of the row."""
     reaches: float | None = None
-    """With below_row or matches: not the numbers are compared but the steps until the curve first gets to this."""
+    """With below_row or matches: compare the number of steps until the curve first reaches this value instead."""
 
     @property
     def rows(self) -> tuple[str, ...]:
@@ -78,9 +78,9 @@ class Budget(_Strict):
     """How much of an experiment is run: settings that override those of the row, and the seeds."""
 
     settings: Settings = Field(default_factory=dict)
-    """Sections of settings that win over the row's."""
+    """Settings, by section, that override those of the row."""
     seeds: tuple[int, ...] | None = None
-    """One run for each; default: of a row the experiment's, and there seed 0."""
+    """Seeds, one run for each. The default of a row is that of the experiment, the default of an experiment is 0."""
 
     @field_validator("seeds")
     @classmethod
@@ -96,80 +96,80 @@ class Row(_Strict):
     label: str
     """The paper's name for it."""
     published: float | None = None
-    """Its number, in the unit of `measure`; left out where the paper has a picture only."""
+    """The published number; left out if the paper has only a figure."""
     digits: Annotated[int, Field(ge=1, le=8)] | None = None
-    """How many of the number's digits count, where it ends in zeros."""
+    """Number of significant digits of the published number, if it ends in zeros."""
     said: str | None = None
-    """What the paper says of it in words."""
+    """The paper's statement about the row, in words."""
     claim: Annotated[tuple[Claim, ...], BeforeValidator(_listed)] = ()
-    """The same for a machine: one claim or several."""
+    """The statement as one or several claims that can be checked."""
     parameters: int | None = None
-    """How many the network has, where the paper says so or its text implies it."""
+    """Number of parameters of the network, if the paper gives or implies it."""
     settings: Settings = Field(default_factory=dict)
-    """Sections of settings; what is left out is the experiment's, then the default of the task, the model, the
-    optimizer or the loop."""
+    """Settings, by section. Those left out come from the experiment, then from the defaults of the task, the model, the
+    optimizer and the loop."""
     default: Literal[True] | Settings | None = None
-    """This row has the settings that ``eigenloop train`` takes for its model on its task: as they are at budget full
-    (true), or with these others. The task's own options stay what they are for every model."""
+    """This row has the default settings of ``eigenloop train`` for its model on its task: those of budget full (true),
+    or those with the changes given here. Options of the task are not taken: they are the same for every model."""
     budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
-    """Of this row, over those of the experiment."""
+    """Budgets of this row, which override those of the experiment."""
     trained_as: str | None = None
-    """The row whose training is this one's too: its network is measured again, built with this row's settings, in the
-    task or in its matrix."""
+    """The row whose trained network this row uses: it is built with this row's settings and measured again, on the task
+    or by its matrix."""
     measure: Measure | None = None
-    """What is compared, if not what the experiment says."""
+    """Which value is compared; default: that of the experiment."""
     metric: str | None = None
-    """Which of the task's metrics, if not what the experiment says."""
+    """The compared metric of the task; default: that of the experiment."""
     value: tuple[str | int, ...] | None = None
-    """Of an analysis: where its number stands among the computed ones."""
+    """For an analysis: the path of keys and indices to the row's number in its results."""
     note: str | None = None
-    """What to know when comparing: another task variant, a quoted number."""
+    """A caveat for the comparison, such as another variant of the task or a number quoted from elsewhere."""
     cause: str | None = None
-    """Of a row that did not come out as published: what was tried, and what it is due to as far as that is known."""
+    """For a row that was not reproduced: what was tried, and the cause as far as it is known."""
     departs: str | None = None
-    """Which settings are not the paper's, or had to be chosen since the paper does not give them."""
+    """Which settings differ from the paper's, or had to be chosen because the paper does not give them."""
 
 
 class Analysis(_Strict):
     """The analysis that computes the numbers of an experiment without training runs."""
 
     name: str
-    """Of ``eigenloop analyse``."""
+    """Name of the analysis, as in ``eigenloop analyse``."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Arguments of the function of that name in `eigenloop.analysis`."""
     trains: tuple[str, ...] = ()
-    """Of an analysis that trains networks: the parts whose version (`eigenloop.numerics`) its numbers depend on."""
+    """For an analysis that trains networks: the parts on whose version (`eigenloop.numerics`) its numbers depend."""
     steps: int | None = None
-    """Of an analysis that trains networks: for how many steps the paper does; ours are among the options."""
+    """For an analysis that trains networks: the paper's number of training steps; ours is one of the options."""
 
 
 class Experiment(_Strict):
     """A table or figure of a paper."""
 
     name: str
-    """As the command line has it, and as the file is named."""
+    """Name on the command line, and of the file."""
     paper: str
-    """Whose; of ours one of `eigenloop.comparison.papers`."""
+    """The paper; for built-in experiments one of `eigenloop.comparison.papers`."""
     item: str
-    """Which table or figure."""
+    """The table or figure, such as "Table 3"."""
     title: str
-    """What it is about, in a few words."""
+    """Its subject in a few words."""
     metric: str = "loss"
-    """Which of the task's metrics is compared."""
+    """The compared metric of the task."""
     measure: Measure = "test"
-    """What of a run is compared."""
+    """Which value of that metric is compared, see `Measure`."""
     higher_is_better: bool = False
-    """Of the metric."""
+    """Whether higher values of the metric are better."""
     settings: Settings = Field(default_factory=dict)
-    """Sections of settings that all rows share."""
+    """Settings, by section, that all rows share."""
     analysis: Analysis | None = None
-    """Where the numbers come from if not from training."""
+    """The analysis that computes the numbers, if they do not come from training."""
     budgets: dict[BudgetName, Budget] = Field(default_factory=dict)
-    """What is run at which size; "full" is the paper's."""
+    """Settings and seeds of each budget; "full" is the paper's."""
     rows: dict[str, Row]
-    """By the name that ``--only`` takes."""
+    """The rows, by the name that ``--only`` takes."""
     differences: tuple[str, ...] = ()
-    """Where paper and code disagree, or the paper is silent, and what was done here."""
+    """Where the paper and its code disagree, or the paper gives no detail, and what was done here."""
 
     @field_validator("name")
     @classmethod

@@ -21,9 +21,9 @@ class Beginning:
     max_seconds: float | None = None
     lr: float | None = None
     recurrent_lr: float | None = None
-    """Of the parameters that have a rate of their own; None where there are none."""
+    """Learning rate of the recurrent parameters; None if they have no separate rate."""
     counted: str | None = None
-    """What measures are over, where that is less than a whole sequence: windows."""
+    """What metrics are averaged over, in words, if not over whole sequences; otherwise None."""
 
 
 class Reporter(Protocol):

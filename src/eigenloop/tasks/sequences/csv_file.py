@@ -47,7 +47,7 @@ class Head(NamedTuple):
     names: list[str]
     delimiter: str
     unnamed: int = 0
-    """Columns after the last name, which must be empty: spreadsheets write them."""
+    """Number of columns after the last name, which spreadsheets write; they must be empty."""
 
 
 def header(path: Path, data: bytes) -> Head:

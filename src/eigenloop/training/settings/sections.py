@@ -20,42 +20,42 @@ class ScheduleSection(Section):
     """The learning rate schedule, which multiplies both learning rates by the same factor."""
 
     name: Literal["constant", "factor", "plateau"] = "constant"
-    """"factor" multiplies at fixed intervals, "plateau" after evaluations without improvement."""
+    """"factor" multiplies the learning rates at fixed intervals, "plateau" after evaluations without improvement."""
     factor: float = Field(0.5, gt=0, le=1)
-    """What the rates are multiplied with."""
+    """Factor by which the learning rates are multiplied."""
     every: int = Field(1, ge=1)
-    """Of "factor": number of epochs or steps between changes."""
+    """For "factor": number of epochs or steps between changes."""
     unit: Literal["epoch", "step"] = "epoch"
-    """What `every` counts."""
+    """Unit of `every`."""
     patience: int = Field(0, ge=0)
-    """Of "plateau": number of evaluations without improvement before it acts."""
+    """For "plateau": number of evaluations without improvement that are tolerated before a change."""
 
 
 class TrainingSection(Section):
     """The training loop."""
 
     steps: int | None = Field(None, ge=1)
-    """Updates in all; or give `epochs`."""
+    """Total number of updates; exclusive with `epochs`."""
     epochs: float | None = Field(None, gt=0)
-    """Passes over the training data; or give `steps`."""
+    """Number of passes over the training data; exclusive with `steps`."""
     batch_size: int = Field(32, ge=1)
-    """Sequences (or streams) that one update sees, over all processes and parts."""
+    """Number of sequences (or streams) per update, over all processes and accumulated parts."""
     accumulate: int = Field(1, ge=1)
-    """Compute an update in this many parts, to save memory; the result is the same up to rounding."""
+    """Compute an update in this many parts to save memory; the result is the same up to rounding."""
     truncate: int | None = Field(None, ge=1)
-    """Backpropagate through at most this many steps; the state is carried on, the gradient is not."""
+    """Backpropagate through at most this many time steps; the hidden state is carried on, the gradient is not."""
     clip_norm: float | None = Field(None, gt=0)
-    """Scale the gradient down to this norm."""
+    """Scale the gradient down to at most this norm."""
     clip_value: float | None = Field(None, gt=0)
     """Clip every entry of the gradient to +- this."""
     eval_every: int | None = Field(None, ge=1)
-    """Steps between evaluations. Default: an epoch, or 100 steps where there are no epochs."""
+    """Steps between evaluations. Default: an epoch, or 100 steps if there are no epochs."""
     eval_batch_size: int | None = Field(None, ge=1)
     """Sequences per batch in an evaluation. Default: `batch_size`."""
     log_every: int = Field(20, ge=1)
     """Steps between lines of metrics."""
     checkpoint_seconds: float = Field(60.0, ge=0)
-    """Seconds between checkpoints, besides one at every evaluation."""
+    """Maximum number of seconds between checkpoints; there is also one at every evaluation."""
     patience: int | None = Field(None, ge=1)
     """Stop after this many evaluations without improvement."""
     until: float | None = Field(None, gt=0)
@@ -80,16 +80,16 @@ class NetworkSection(Section):
     name: str
     """A published model, see `eigenloop list models`."""
     hidden_size: int | Annotated[tuple[int, ...], Field(min_length=1)] = 128
-    """Units, or a list with one entry a layer."""
+    """Number of hidden units, or a list with one entry per layer."""
     embedding_size: int | None = Field(None, ge=1)
-    """Length of a trained vector for each token; without it tokens are one-hot."""
+    """Size of a trained embedding of the tokens; without it tokens are one-hot vectors."""
     tied: bool = False
-    """Read out with the embedding's vectors."""
+    """Use the embedding's weights for the read-out."""
     embedding_dropout: float = Field(0.0, ge=0, lt=1)
-    """Probability with which a token is left out for a whole batch."""
+    """Probability of dropping a token's embedding for a whole batch."""
     input_dropout: float = Field(0.0, ge=0, lt=1)
-    """Probability of dropping a feature of the embedding, the same at all steps."""
+    """Probability of dropping a feature of the embedding, the same at all time steps."""
     output_dropout: float = Field(0.0, ge=0, lt=1)
-    """Probability of dropping a feature before the read-out, the same at all steps."""
+    """Probability of dropping a feature before the read-out, the same at all time steps."""
     readout_bits: int | None = Field(None, ge=2, le=16)
     """Bits of the read-out's weights. Default: floating point."""
