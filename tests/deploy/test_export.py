@@ -57,7 +57,12 @@ def test_what_is_written(run: Path, tmp_path: Path, capsys: pytest.CaptureFixtur
     assert done.returncode == 0, done.stderr
     assert "watch: 16 steps, 0 sums differ from the reference" in done.stdout
     text, header = (out / "README.md").read_text(), (out / "watch.h").read_text()
-    for one in ("| 0 | ax | value times 10 |", "| 1 | low |", "multiplies", "Sequences had 12 steps in training"):
+    for one in (
+        "| 0 | ax | value times 10 |",
+        "| 1 | low |",
+        "products of codes",
+        "Sequences had 12 steps in training",
+    ):
         assert one in text
     assert "input 1: ay, value times 10" in header
     assert '"high", \\\n    "low", \\\n    "middle"' in header

@@ -366,7 +366,7 @@ def test_bytes_and_multiplications_by_hand() -> None:
     assert size_report(whole) == report.size
     assert report.size.ram_bytes == 111
     assert "in memory, 111 bytes" in str(size_report(whole))
-    with pytest.raises(ValueError, match="are decided"):
+    with pytest.raises(ValueError, match="are fixed"):
         size_report(whole, bits=4)
 
 

@@ -316,7 +316,7 @@ def test_a_small_file_is_an_experiment() -> None:
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": ["gru"]}}}},
             "compared with 'gru', which is not another row",
         ),
-        ({**FILE, "name": "other"}, "experiment mine is called as its file is: leave name out"),
+        ({**FILE, "name": "other"}, "experiment mine takes its name from its file: leave out name"),
         ({**FILE, 3: "x"}, "Keys should be strings"),
         (
             {**FILE, "budgets": {**FILE["budgets"], "hour": {"seeds": [0, 1, 0]}}},

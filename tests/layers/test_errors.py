@@ -129,7 +129,7 @@ CASES = [
     ("init list", lambda: Free(2, init=[[1, 0], [0, 1]]), TypeError, "init is a name or an n x n tensor, got list"),
     ("complex Cayley", lambda: ScaledCayley(4, dtype=torch.complex64), TypeError, "ScaledCayley is real"),
     ("complex Schur", lambda: Schur(4, dtype=torch.complex64), TypeError, "Schur is real"),
-    ("D twice", lambda: ScaledCayley(4, negative=2, init="haar"), ValueError, "brings its own D"),
+    ("D twice", lambda: ScaledCayley(4, negative=2, init="haar"), ValueError, "D follows from a matrix"),
     ("torch layer", lambda: el.Model(torch.nn.LSTM(3, 5), 2), TypeError, r"el.LSTM\(...\) compute what torch's"),
     ("groups of a list", lambda: el.optim.param_groups(list(rnn.parameters()), 1e-3), TypeError, "network itself"),
     ("rate", lambda: el.optim.param_groups(rnn, lr=-1.0), ValueError, "lr must not be negative"),

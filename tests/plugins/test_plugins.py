@@ -88,7 +88,7 @@ def test_lists_name_what_the_package_adds_and_import_nothing(environment: dict[s
 def test_lists_say_whose_it_is(environment: dict[str, str]) -> None:
     out, complaints = run(environment, "list", "matrices")
     assert "rotations    eigenloop_example.rotations:Rotations, of the package eigenloop-example" in out
-    assert "'free' is a matrix of eigenloop's own, so another matrix needs another name" in complaints
+    assert "'free' is the name of a built-in matrix: choose another name" in complaints
     assert "largest=3.0" in run(environment, "list", "matrices", "rotations")[0]
 
 

@@ -62,7 +62,7 @@ def test_torchs_own_layers() -> None:
     assert size_report(lstm).float_bytes == 4 * sum(p.numel() for p in lstm.parameters())
     assert "times smaller" in str(size_report(lstm, bits=4))
     assert size_report(torch.nn.Identity()).bytes == 0
-    assert "nothing" in str(size_report(torch.nn.Identity()))
+    assert "empty" in str(size_report(torch.nn.Identity()))
     with pytest.raises(ValueError, match="got 1"):
         size_report(lstm, readout_bits=1)
 

@@ -253,7 +253,7 @@ def test_numbers_in_yaml(text: str, value: Any) -> None:
 def test_a_key_that_stands_twice_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "twice.yaml"
     path.write_text(text)
-    with pytest.raises(ConfigError, match="stands twice"):
+    with pytest.raises(ConfigError, match="duplicate key"):
         read_settings(path)
 
 

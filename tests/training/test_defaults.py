@@ -99,8 +99,8 @@ def test_the_opening_says_what_is_other_than_in_the_row() -> None:
         {"task": {"name": "copying"}, "model": {"name": "nnrnn"}, "optimizer": {"lr": 1e-3}, "training": {"steps": 9}}
     )
     assert config.source == (
-        "settings of nnrnn-table2, row nnrnn; other here: delay 1000 (there 200), convention marker (there "
-        "after-marker), lr 0.001 (there 0.0005), steps 9 (there 1500 steps)"
+        "settings of nnrnn-table2, row nnrnn; different here: delay 1000 (published: 200), convention marker "
+        "(published: after-marker), lr 0.001 (published: 0.0005), steps 9 (published: 1500 steps)"
     )
     pixels = make_config({"task": {"name": "smnist"}, "model": {"name": "rnn"}}).source
     assert pixels is not None

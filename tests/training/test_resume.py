@@ -244,7 +244,7 @@ def test_no_whole_checkpoint_is_said(tmp_path: Path) -> None:
     for path in (tmp_path / "run" / "checkpoints").rglob("state.json"):
         path.write_text("{}")
     before = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
-    with pytest.raises(RunError, match="no checkpoint is whole"):
+    with pytest.raises(RunError, match="every checkpoint is damaged"):
         resume(tmp_path / "run")
     assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == before
 

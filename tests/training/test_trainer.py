@@ -256,7 +256,7 @@ def test_nan_in_the_data_is_not_blamed_on_the_rates(
 
     config = small({"name": "adding"}, training={"batch_size": 3, "eval_batch_size": 8})
     monkeypatch.setattr(Adding, "draw", broken)
-    what = "a batch to train on" if where == "training" else "the part valid"
+    what = "a batch to train on" if where == "training" else "the valid split"
     with pytest.raises(DataError, match=f"adding: {what} holds NaN") as caught:
         train(config, tmp_path / "run")
     assert "lr" not in caught.value.on_command_line

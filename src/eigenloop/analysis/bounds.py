@@ -74,7 +74,7 @@ def _impossible(statements: list[Check]) -> list[str]:
     """Return a note for each statement with draws whose upper bound is not positive."""
     counts = {f"{check.name}, {version}": check.impossible(version) for check in statements for version in check.bounds}
     return [
-        f"Not in it: {count} draws of {name}, where the upper bound is not even positive."
+        f"Left out: {count} draws of {name} whose upper bound is not positive."
         for name, count in counts.items()
         if count
     ]

@@ -260,7 +260,7 @@ def _draw_lines(forget: Axes, back: Axes, reach: Reach) -> None:
         lags = [value or torch.nan for value in by_lag(reach.inputs[name])]
         forget.semilogy(range(T), lags, color=colour, label=_said(name))
         back.semilogy(range(1, T + 1), [value or torch.nan for value in reach.states[name].tolist()], color=colour)
-    forget.set(xlabel=r"lag $\tau - t$", ylabel="mean $\\|dh_\\tau/dx_t\\|$", title=f"{reach.label}: what is left")
+    forget.set(xlabel=r"lag $\tau - t$", ylabel="mean $\\|dh_\\tau/dx_t\\|$", title=f"{reach.label}: gradient by lag")
     back.set(xlabel="step $t$", ylabel="$\\|dh_T/dh_t\\|$", title="From the last state back")
     if len(reach.states) > 1:
         forget.legend()

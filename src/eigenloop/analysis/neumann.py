@@ -108,7 +108,7 @@ def neumann(
             f"lr times the gradient for dA, which is what the published code uses, {statistics.median(logged):.3g} "
             f"and {max(logged):.3g}.",
             f"loss: mean of the last tenth of {steps} steps, mean and standard deviation over {seeds} seeds.",
-            f"Times: {torch.get_num_threads()} thread(s), Z in float32, exact inverses in float64 if not said.",
+            f"Times: {torch.get_num_threads()} thread(s), Z in float32, exact inverses in float64 unless stated.",
         ),
     )
 
@@ -163,7 +163,7 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
         _draw_drifts(error, {name: drift.inverse_error for name, drift in drifts.items()})
         error.set(ylabel=r"$\|Z - (I+A)^{-1}\|_F$", title="The carried inverse")
         _draw_drifts(defect, {name: drift.defect for name, drift in drifts.items()})
-        defect.set(ylabel=r"$\|U^T U - I\|_F$", title="Orthogonality it leaves")
+        defect.set(ylabel=r"$\|U^T U - I\|_F$", title="Loss of orthogonality")
         for name, drift, colour in (
             (r"$\delta A$: Adam's step", drifts["order 2"], COLOURS[0]),
             (r"$\delta A$: lr $\times$ gradient (published)", drifts[PUBLISHED], COLOURS[6]),
@@ -211,7 +211,7 @@ def _draw_losses(loss: Axes, distance: Axes, trainings: Trainings) -> None:
         loss.plot(places, mean, style, color=_COLOURS[way], label=way, zorder=3 if way == EXACT else 2)
         if way != EXACT:
             distance.semilogy(places, smoothed(loss_distance(done, trainings[EXACT])), color=_COLOURS[way], label=way)
-    loss.set(xlabel="step", ylabel="loss", title="Training (how far apart: on the right)")
+    loss.set(xlabel="step", ylabel="loss", title="Training loss (differences: right axis)")
     loss.legend()
     distance.set(xlabel="step", ylabel="|loss - loss with exact inverse|", title="How far a training departs")
     low, high = distance.get_ylim()

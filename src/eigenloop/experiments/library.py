@@ -47,7 +47,7 @@ def parsed(content: Any, name: str) -> Experiment:
     if not isinstance(content, dict):
         raise ConfigError(f"experiment {name} is not a mapping")
     if "name" in content:
-        raise ConfigError(f"experiment {name} is called as its file is: leave name out")
+        raise ConfigError(f"experiment {name} takes its name from its file: leave out name")
     try:
         return Experiment.model_validate({"name": name, **content})
     except ValidationError as error:

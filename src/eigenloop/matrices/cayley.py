@@ -52,7 +52,7 @@ class ScaledCayley(OrthogonalMatrix):
         real_only(self, dtype)
         blockwise = isinstance(init, str) and init in ("cayley", "henaff")
         if negative is not None and not blockwise:
-            raise ValueError("a full matrix as init brings its own D: leave out negative, or use init='cayley'")
+            raise ValueError("D follows from a matrix given as init: leave out negative, or use init='cayley'")
         negative = n // 2 if negative is None else negative
         if isinstance(negative, bool) or not isinstance(negative, int):
             raise TypeError(f"negative, the number of -1 in D, is an int, got {type(negative).__name__}")

@@ -157,7 +157,7 @@ def _vanishes(radius: float, eps: float, T: Tensor) -> bool:
     vanishes = radius + eps <= _LEAST_RADIUS * float(torch.linalg.matrix_norm(T))
     if vanishes:
         warnings.warn(
-            "the spectral radius of UnitDisc's matrix nearly vanishes beside its norm, so it cannot be divided by: "
+            "the spectral radius of UnitDisc's matrix is nearly zero relative to its norm, so W is not divided by it: "
             "the matrix is used as it is for this step",
             stacklevel=2,
         )

@@ -46,8 +46,8 @@ class ProjectedOptimizer(StepwiseOptimizer):
             return
         if not torch.isfinite(direction).all():
             raise RuntimeError(
-                "the gradient of a matrix that is kept on its set holds NaN or inf, so the matrix was left alone: skip "
-                "such steps, or go back and lower the learning rate"
+                "the gradient of a matrix that is kept on its set holds NaN or inf, so the matrix was not updated: "
+                "skip such steps, or go back and lower the learning rate"
             )
         double = torch.complex128 if parameter.is_complex() else torch.float64
         before = parameter.to(double)

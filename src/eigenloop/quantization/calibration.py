@@ -59,7 +59,7 @@ def calibrate_(
 def calibrating(network: nn.Module, share: float = 1.0) -> Iterator[None]:
     """Set the ranges from all values that occur inside the ``with``, where the network runs without rounding states."""
     if not 0 < share <= 1:
-        raise ValueError(f"share is a part of all numbers, above 0 and at most 1, got {share!r}")
+        raise ValueError(f"share must be above 0 and at most 1, got {share!r}")
     layers = _layers(network)
     for layer in layers:
         if layer.state_quantizer is None:

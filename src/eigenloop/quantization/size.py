@@ -100,7 +100,7 @@ class SizeReport:
     def _compared(self) -> str:
         """Return how many times smaller than in float32 it is, as text; empty if it is not smaller."""
         if not self.bytes:
-            return "nothing in it"
+            return "empty"
         ratio = self.float_bytes / self.bytes
         return f"{ratio:.1f} times smaller" if round(ratio, 1) > 1 else ""
 
@@ -141,7 +141,7 @@ def size_report(
     """
     if not isinstance(network, nn.Module):
         if bits is not None or readout_bits is not None:
-            raise ValueError("the widths of an integer network are decided: leave out bits= and readout_bits=")
+            raise ValueError("the widths of an integer network are fixed: leave out bits= and readout_bits=")
         return SizeReport(*network.size_parts())
     return SizeReport(tuple(_parts(network, bits, readout_bits)), tuple(_states(network)))
 

@@ -106,7 +106,7 @@ def _load(choice: str) -> Library | None:
     if not libraries:
         warnings.warn(
             f"the compiled kernel is missing, so recurrences run several times slower in plain PyTorch: {_REBUILD}, "
-            "or set EIGENLOOP_KERNEL=reference to leave it at that",
+            "or set EIGENLOOP_KERNEL=reference to silence this warning",
             stacklevel=2,
         )
         return None
@@ -187,7 +187,7 @@ def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]
         if tensor is None:
             continue
         if tensor.shape != shape:
-            raise ValueError(f"{name} must have shape {shape} beside this W, got {tuple(tensor.shape)}")
+            raise ValueError(f"{name} must have shape {shape} to match W, got {tuple(tensor.shape)}")
         if tensor.dtype != dtype or not tensor.is_cpu:
             raise ValueError(
                 f"{name} is {tensor.dtype} on {tensor.device} and W is {dtype} on the CPU: convert it with {name}.to(W)"

@@ -47,7 +47,7 @@ class Entry:
             if not self.package:
                 raise
             raise ConfigError(
-                f"{self.name!r} of the package {self.package} cannot be used, because {self.target} is not to be had "
+                f"{self.name!r} of the package {self.package} cannot be used, because {self.target} cannot be imported "
                 f"({type(error).__name__}: {error})",
                 "install that package again, or choose another name",
             ) from error

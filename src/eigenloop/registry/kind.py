@@ -93,7 +93,7 @@ class Kind(Mapping[str, Entry]):
         self._registered[name] = Entry(name, title or name, line, page, target, tuple(options))
 
     def _clash(self, name: str) -> str:
-        return f"{name!r} is a {self.word} of eigenloop's own, so another {self.word} needs another name"
+        return f"{name!r} is the name of a built-in {self.word}: choose another name"
 
     def title(self, name: str) -> str:
         """Return the title of an entry; an unknown name is returned unchanged."""

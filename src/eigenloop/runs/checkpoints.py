@@ -50,11 +50,11 @@ def read_index(folder: Path) -> Any:
     sealed = json.loads((folder / _INDEX).read_text(encoding="utf-8"))
     content = sealed["content"]
     if hashlib.sha256(content.encode()).hexdigest() != sealed["sha256"]:
-        raise DamagedError(f"{folder / _INDEX} is damaged (its checksum does not fit)")
+        raise DamagedError(f"{folder / _INDEX} is damaged (its checksum does not match)")
     index = CheckpointIndex.model_validate(json.loads(content))
     for name, expected in index.sha256.items():
         if _sha256(folder / name) != expected:
-            raise DamagedError(f"{folder / name} is damaged (its checksum does not fit)")
+            raise DamagedError(f"{folder / name} is damaged (its checksum does not match)")
     return index.state
 
 

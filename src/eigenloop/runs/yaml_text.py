@@ -22,7 +22,7 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if isinstance(key, yaml.ScalarNode):
                 if key.value in seen:
-                    raise yaml.composer.ComposerError(None, None, f"{key.value!r} stands twice", key.start_mark)
+                    raise yaml.composer.ComposerError(None, None, f"duplicate key {key.value!r}", key.start_mark)
                 seen.add(key.value)
         return node
 

@@ -111,7 +111,7 @@ class PixelMNIST(Task):
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Yield the images of a split; raises ValueError if there is no such split."""
         if split not in self.splits:
-            raise ValueError(f"with split={self.split!r} the parts to evaluate are {self.splits}, got {split!r}")
+            raise ValueError(f"with split={self.split!r} the splits to evaluate are {self.splits}, got {split!r}")
         size = len(self._parts[split].items)
         for start in range(0, size, batch_size):
             yield self._batch(self._parts[split], np.arange(start, min(start + batch_size, size)))

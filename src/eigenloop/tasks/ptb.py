@@ -47,7 +47,7 @@ class PTBCharacters(LanguageModelling):
         one_of("mode", self.mode, ("streams", "sentences"))
         one_of("long", self.long, ("cut", "chunk"))
         if self.varied and self.mode == "sentences":
-            raise ValueError("varied is for streams, and mode is 'sentences': take one of them back")
+            raise ValueError("varied is for streams, and mode is 'sentences': set varied=False or mode='streams'")
 
     def _read(self) -> Corpus:
         return ptb_text.characters(self.data_dir, self.verify)

@@ -82,5 +82,5 @@ def newest(checkpoints: Path) -> tuple[int, Checkpoint, list[str]] | None:
         except DamagedError as error:
             problems.append(str(error))
     if problems:
-        raise DamagedError("no checkpoint is whole: " + "; ".join(problems))
+        raise DamagedError("every checkpoint is damaged: " + "; ".join(problems))
     return None

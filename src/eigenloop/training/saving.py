@@ -92,7 +92,7 @@ class Saver:
             return None
         step, kept, problems = newest
         for problem in problems:
-            reporter.notice(f"{problem}. Resuming from step {step}, the newest that is whole")
+            reporter.notice(f"{problem}. Resuming from step {step}, the newest undamaged one")
         state = kept.state
         if state["processes"] != self.processes.count:
             raise RunError(

@@ -243,7 +243,7 @@ class Trainer:
         measures = self._measured(split)
         if not math.isfinite(measures["loss"]):
             for batch in self.task.evaluation(split, self.section.batch_size):
-                self.processes.refuse_broken(batch, self.task.name, f"the part {split}")
+                self.processes.refuse_broken(batch, self.task.name, f"the {split} split")
             raise DivergedError(f"the loss on {split} is {measures['loss']:g}")
         self.progress.latest[split], self.progress.evaluated = measures, self.progress.step
         self._record(split, measures)

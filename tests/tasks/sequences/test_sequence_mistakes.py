@@ -43,7 +43,7 @@ GOOD = "case,time,a,b,label\nA,0,1,2,run\nA,1,3,4,run\nB,0,5,6,walk\nB,1,7,8,wal
         (GOOD.replace("B,1", "B,"), "the time in line 5, column time is missing"),
         (GOOD.replace("B,1", "B,noon"), "column time holds text"),
         (GOOD.replace("B,1", ",1"), "line 5 has nothing in column case"),
-        (GOOD.replace("label", "part"), "the part of case number 0 is 'run'"),
+        (GOOD.replace("label", "part"), "the split of case number 0 is 'run'"),
         ("a,b\n" + "1," * 20_000, "line 2 has 20001 columns"),
         ("a," * 20_000 + "b\n1\n", "20,001 columns: at most 10,000"),
     ],
@@ -114,7 +114,7 @@ X = np.random.default_rng(0).normal(size=(6, 20, 2))
         ({"X": X, "y": np.arange(6) % 3, "classes": np.array(["a"])}, "1 names for 3 classes"),
         ({"X": np.where(X[3, 5, 1] == X, np.inf, X)}, "value inf at case 3, step 5, channel 1"),
         ({"X_train": X, "X_test": X[:, :, :1], "y_train": np.arange(6), "y_test": np.arange(6)}, "different channels"),
-        ({"X_train": X, "X_test": X, "y_train": np.arange(6)}, "one part has labels"),
+        ({"X_train": X, "X_test": X, "y_train": np.arange(6)}, "one split has labels"),
     ],
 )
 def test_npz(tmp_path: Path, arrays: dict[str, np.ndarray], match: str) -> None:

@@ -132,7 +132,7 @@ def test_a_part_without_weight_is_refused(tmp_path: Path, empty: str) -> None:
     parts = np.array(["train", "valid", "test"] * 6)
     X, y = np.random.default_rng(0).normal(size=(18, 4, 1)), np.arange(18) // 3 % 2
     np.savez(tmp_path / "a.npz", X=X, y=y, parts=parts, weights=(parts != empty).astype(float))
-    with pytest.raises(DataError, match=f"all 6 cases of the {empty} part have weight 0"):
+    with pytest.raises(DataError, match=f"all 6 cases of the {empty} split have weight 0"):
         Sequences(data=tmp_path / "a.npz").introduction()
 
 

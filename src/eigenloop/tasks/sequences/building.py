@@ -132,7 +132,7 @@ def _parts(path: Path, parts: Any, cases: int) -> NDArray[np.int64] | None:
     known = {**{name: name for name in PARTS}, **_SPELLINGS}
     for case, text in enumerate(texts):
         if text not in known:
-            raise DataError(path, f"the part of case number {case} is {text[:40]!r}: it is train, valid or test")
+            raise DataError(path, f"the split of case number {case} is {text[:40]!r}: it must be train, valid or test")
     return np.array([PARTS.index(known[text]) for text in texts], np.int64)
 
 

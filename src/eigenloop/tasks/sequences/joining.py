@@ -101,7 +101,7 @@ def _agreeing(datasets: list[SequenceData]) -> list[SequenceData]:
             )
     if any(data.labels is None for data in datasets):
         if any(data.labels is not None for data in datasets):
-            raise DataError(first.origin.path, "one part has labels and another has none: give them for all")
+            raise DataError(first.origin.path, "one split has labels and another has none: give them for all")
         return datasets
     if any(data.class_names is not None for data in datasets):
         datasets = [as_classes(data) for data in datasets]

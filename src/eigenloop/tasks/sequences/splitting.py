@@ -163,7 +163,7 @@ def with_weight(data: SequenceData, parts: Mapping[str, Pieces]) -> Mapping[str,
         if data.weights is not None and len(pieces) and not data.weights[pieces.case].any():
             raise DataError(
                 data.origin.path,
-                f"all {len(pieces):,} cases of the {part} part have weight 0, so its loss means nothing: give some of "
+                f"all {len(pieces):,} cases of the {part} split have weight 0, so its loss means nothing: give some of "
                 "them more, or leave the column of weights out",
             )
     return parts

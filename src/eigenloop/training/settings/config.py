@@ -149,8 +149,8 @@ def _told(defaults: Defaults, config: Config) -> str | None:
             there = row[section].get(key, value)
             if value != there and not (key in LENGTHS and value is None):
                 words = _length(row) if key in LENGTHS else _word(there)
-                other.append(f"{section if key == 'name' else key} {_word(value)} (there {words})")
-    return defaults.source + (f"; other here: {', '.join(other)}" if other else "")
+                other.append(f"{section if key == 'name' else key} {_word(value)} (published: {words})")
+    return defaults.source + (f"; different here: {', '.join(other)}" if other else "")
 
 
 def _length(settings: Mapping[str, Mapping[str, Any]]) -> str:
