@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from eigenloop.deploy.c.qemu import Measured
-from eigenloop.deploy.c.text import comment
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.network import IntegerNetwork
 
@@ -35,15 +34,10 @@ class About:
     measured: Sequence[Measured] = ()
 
 
-def with_notes(header: str, network: IntegerNetwork, about: About) -> str:
-    """Return NAME.h with a comment that describes its inputs and outputs."""
-    lines = [f"input {row[0]}: {row[1]}, {row[2]}" for row in _inputs(about)]
-    lines += [f"output {number}: {name}, {value}" for number, name, value in _values(network, about)]
-    if not lines:
-        return header
-    place = "#include <stdint.h>\n"
-    note = "\n   ".join(comment(line) for line in lines)
-    return header.replace(place, f"{place}\n/* {note} */\n", 1)
+def notes(network: IntegerNetwork, about: About) -> list[str]:
+    """Return what the inputs and outputs are, one line each, for NAME.h."""
+    lines = [f"input {number}: {channel}, {unit}" for number, channel, unit in _inputs(about)]
+    return lines + [f"output {number}: {name}, {value}" for number, name, value in _values(network, about)]
 
 
 def readme(network: IntegerNetwork, name: str, classes: Sequence[str], about: About) -> str:

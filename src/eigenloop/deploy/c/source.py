@@ -1,4 +1,4 @@
-"""Generate NAME.h and NAME.c of an integer network."""
+"""Generate NAME.c of an integer network, and with it NAME.h (`eigenloop.deploy.c.header`)."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from eigenloop.deploy.c import functions
 from eigenloop.deploy.c.constants import Constants, sum_lines, vector_for
+from eigenloop.deploy.c.header import Interface, header_of
 from eigenloop.deploy.c.kernels import SWITCH, definitions
 from eigenloop.deploy.c.layers import LayerWriter, both_rows, other_row, stored_bits
-from eigenloop.deploy.c.text import array, signed, string
+from eigenloop.deploy.c.text import array, signed
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.network import IntegerNetwork
 from eigenloop.deploy.packing import row_bytes
@@ -35,31 +36,37 @@ class Source:
     outputs: int
 
 
-def source_of(network: IntegerNetwork, name: str, classes: Sequence[str] = ()) -> Source:
-    """Return the C source of a network; `name` is the prefix of files and symbols."""
-    return _Writer(network, name, classes).source()
+def source_of(network: IntegerNetwork, name: str, classes: Sequence[str] = (), notes: Sequence[str] = ()) -> Source:
+    """Return the C source of a network.
+
+    Args:
+        network: built by `eigenloop.deploy.integer`.
+        name: the prefix of files and symbols.
+        classes: names of the outputs.
+        notes: lines on inputs and outputs for a comment in the header.
+    """
+    interface = Interface(network, name)
+    return Source(
+        header_of(interface, classes, notes),
+        _Writer(interface).code(),
+        interface.input_bits,
+        interface.inputs,
+        interface.output_bits,
+        interface.outputs,
+    )
 
 
 class _Writer:
-    def __init__(self, network: IntegerNetwork, name: str, classes: Sequence[str]) -> None:
-        self.network, self.name, self.classes = network, name, classes
+    """Writes NAME.c; constants are collected while the functions that need them are written."""
+
+    def __init__(self, interface: Interface) -> None:
+        self.network, self.name, self.interface = interface.network, interface.name, interface
         self.constants = Constants()
-        self.tokens = isinstance(network.inputs, Tokens)
-        self.counts = not isinstance(network.inputs, Tokens) and network.inputs.counts
-        self.form = network.inputs.format
-        self.size = network.cells[0].source.input_size
-        self.input_bits = 32 if self.tokens or self.counts else stored_bits(self.form)
-        self.mean = network.readout.pool == "mean"
-        self.outputs, self.output_bits = self._output_shape()
+        self.form = interface.network.inputs.format
+        self.size = interface.network.cells[0].source.input_size
 
-    def _output_shape(self) -> tuple[int, int]:
-        read, last = self.network.readout, self.network.cells[-1]
-        if read.sum is not None:
-            return len(read.sum.row_bounds[0]), 64 if self.mean else read.sum.width
-        return last.source.size, 32
-
-    def source(self) -> Source:
-        """Return both files."""
+    def code(self) -> str:
+        """Return NAME.c."""
         layers = [
             LayerWriter(number, cell, self.constants, self.name).write()
             for number, cell in enumerate(self.network.cells)
@@ -86,95 +93,7 @@ class _Writer:
             enter,
             output,
         ]
-        return Source(
-            self._header(),
-            "\n".join(parts),
-            self.input_bits,
-            1 if self.tokens else self.size,
-            self.output_bits,
-            self.outputs,
-        )
-
-    # ---------------------------------------------------------------- the header
-
-    def _fields(self) -> list[str]:
-        """Return the members of the state's struct, the widest first, so that there is no padding between them."""
-        fields: list[tuple[int, str]] = []
-        for number, cell in enumerate(self.network.cells):
-            for letter, form in zip("hc", cell.carried, strict=False):
-                fields.append((stored_bits(form), f"{letter}_{number}[{cell.source.size}];"))
-        read, n = self.network.readout, self.network.cells[-1].source.size
-        if self.mean:
-            fields.append((32, f"pooled[{n}]; /* the sum of the states so far */"))
-        elif read.pool == "max":
-            fields.append((stored_bits(read.state), f"pooled[{n}]; /* the largest codes so far */"))
-        fields.sort(key=lambda one: -one[0])
-        return [*(["uint32_t steps;"] if self.mean else []), *(f"{signed(bits)} {name}" for bits, name in fields)]
-
-    def _header(self) -> str:
-        up, name, read = self.name.upper(), self.name, self.network.readout
-        fields = "".join(f"    {line}\n" for line in self._fields())
-        takes = (
-            f"a token, 0 to {up}_TOKENS - 1"
-            if self.tokens
-            else "counts of the sensor, one of each channel"
-            if self.counts
-            else f"codes: value / {up}_INPUT_STEP to the nearest whole number, from {self.form.low} to {self.form.high}"
-        )
-        defines = [f"#define {up}_INPUTS {1 if self.tokens else self.size}", f"#define {up}_OUTPUTS {self.outputs}"]
-        if isinstance(self.network.inputs, Tokens):
-            defines.append(f"#define {up}_TOKENS {len(self.network.inputs.table)}")
-        elif not self.counts:
-            defines.append(f"#define {up}_INPUT_STEP {self.form.step!r}")
-        unit = read.state.step if read.sum is None else float(read.sum.units[0])
-        defines.append(f"#define {up}_OUTPUT_STEP {unit!r}")
-        if self.mean:
-            defines.append(f"#define {up}_MOST_STEPS {min(read.most_steps, 2**31 - 1)}u")
-        names = ""
-        if self.classes:
-            listed = ", \\\n    ".join(string(one) for one in self.classes)
-            note = "/* Initialiser for an array of the names of the classes, in the order of the outputs. */"
-            names = f"{note}\n#define {up}_CLASSES {{ \\\n    {listed} }}\n"
-        divided = " divided by the number of steps" if self.mean else ""
-        kind = "uint32_t" if self.tokens else signed(self.input_bits)
-        return f"""/* {name}: a recurrent network in whole numbers, made by eigenloop: docs/integers.md. */
-#ifndef {up}_H
-#define {up}_H
-
-#include <stdint.h>
-
-{chr(10).join(defines)}
-{names}
-typedef {kind} {name}_input; /* {takes} */
-typedef {signed(self.output_bits)} {name}_sum; /* an output; times {up}_OUTPUT_STEP{divided} it is the network's */
-
-/* What is kept between steps; one for each stream. */
-typedef struct {{
-{fields}}} {name}_state;
-
-#ifdef __cplusplus
-extern "C" {{
-#endif
-
-/* Begin a sequence. */
-void {name}_init({name}_state *state);
-/* Take {up}_INPUTS numbers. Returns 0; or 1, and the state stays, for {self._refused()}. */
-int {name}_step({name}_state *state, const {name}_input *input);
-/* Read {up}_OUTPUTS sums; the class is the place of the largest. */
-void {name}_output(const {name}_state *state, {name}_sum *sums);
-
-#ifdef __cplusplus
-}}
-#endif
-
-#endif
-"""
-
-    def _refused(self) -> str:
-        reasons = (["a token that does not exist"] if self.tokens else []) + (["too many steps"] if self.mean else [])
-        return " or ".join(reasons) or "nothing: every input is taken"
-
-    # ---------------------------------------------------------------- the functions
+        return "\n".join(parts)
 
     def _init(self) -> str:
         lines = ["memset(state, 0, sizeof *state);"]
@@ -196,7 +115,7 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
         up, n = self.name.upper(), self.network.cells[-1].source.size
         last, kind = len(self.network.cells) - 1, signed(stored_bits(self.form))
         declared, checks, lines, entered = [], [], [], "input"
-        if self.mean:
+        if self.interface.mean:
             checks.append(f"if (state->steps >= {up}_MOST_STEPS)\n        return 1;")
         inputs = self.network.inputs
         if isinstance(inputs, Tokens):
@@ -204,7 +123,7 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
             declared.append(f"{kind} codes[{self.size}];")
             entered = "codes"
             lines += self._look_up(inputs)
-        elif self.counts:
+        elif self.interface.counts:
             declared += [f"{kind} codes[{self.size}];", "uint32_t i;"]
             entered = "codes"
             self.constants.whole("input_multipliers", inputs.multiplier, "input multipliers", 32)
@@ -222,7 +141,7 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
                 declared.append("uint32_t i;")
             taken = (
                 f"state->pooled[i] += state->h_{last}[i];\n    state->steps++;"
-                if self.mean
+                if self.interface.mean
                 else f"if (state->h_{last}[i] > state->pooled[i])\n            state->pooled[i] = state->h_{last}[i];"
             )
             lines.append(f"for (i = 0; i < {n}u; i++)\n        {taken}")
@@ -251,24 +170,24 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
     def _mean_width(self) -> int | None:
         """Return the width of the codes that read out a mean; None if there is none."""
         read = self.network.readout.sum
-        return read.bits if self.mean and read is not None else None
+        return read.bits if self.interface.mean and read is not None else None
 
     def _output(self) -> str:
-        read, last = self.network.readout, len(self.network.cells) - 1
+        read, last, outputs = self.network.readout, len(self.network.cells) - 1, self.interface.outputs
         pooled = read.pool in ("mean", "max")
         vector = "state->pooled" if pooled else f"state->h_{last}"
         if read.sum is None:
-            body = f"    uint32_t i;\n    for (i = 0; i < {self.outputs}u; i++)\n        sums[i] = {vector}[i];\n"
-        elif self.mean:
+            body = f"    uint32_t i;\n    for (i = 0; i < {outputs}u; i++)\n        sums[i] = {vector}[i];\n"
+        elif self.interface.mean:
             body = self._mean_output(read.sum)
         else:
             q = vector_for("q", self.network.cells[-1].source.size, stored_bits(read.state), [read.sum])
             declared, called = sum_lines(self.constants, read.sum, "readout", "y", q)
-            inner = [f"uint32_t other = {other_row(self.outputs)}, i;", declared, called]
+            inner = [f"uint32_t other = {other_row(outputs)}, i;", declared, called]
             body = f"    {q.declared}\n    uint32_t row;\n    {q.filled(vector, self.constants)}\n"
-            body += f"    for (row = 0; row < {self.outputs}u; row += 2u) {{\n"
+            body += f"    for (row = 0; row < {outputs}u; row += 2u) {{\n"
             body += "".join(f"        {line}\n" for line in inner)
-            body += both_rows(self.outputs, ["sums[row + i] = y[i];"], " " * 8) + "    }\n"
+            body += both_rows(outputs, ["sums[row + i] = y[i];"], " " * 8) + "    }\n"
         note = '/* docs/integers.md, "Input and read-out". */\n'
         head = f"void {self.name}_output(const {self.name}_state *state, {self.name}_sum *sums)\n"
         return note + head + "{\n" + body + "}\n"
@@ -283,6 +202,6 @@ void {name}_output(const {name}_state *state, {name}_sum *sums);
         codes = self.constants.codes("codes_readout", read)
         row = f"{codes} + i * {row_bytes(columns, read.bits)}u"
         return (
-            f"    uint32_t i;\n    for (i = 0; i < {self.outputs}u; i++)\n"
+            f"    uint32_t i;\n    for (i = 0; i < {self.interface.outputs}u; i++)\n"
             f"        sums[i] = row_of_mean({row}, state->pooled, {columns}u, {start});\n"
         )

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from eigenloop.deploy.c.about import About, readme, with_notes
+from eigenloop.deploy.c.about import About, notes, readme
 from eigenloop.deploy.c.source import source_of
 from eigenloop.deploy.c.text import checked_name
 from eigenloop.deploy.c.vectors import test_program, vectors_header
@@ -49,11 +49,12 @@ def write_c(
             "whole numbers first"
         )
     target, names = checked_target(folder, name), file_names(name)
-    source, told = source_of(network, name, classes), about or About()
+    told = about or About()
+    source = source_of(network, name, classes, notes(network, told))
     if classes and len(classes) != source.outputs:
         raise ValueError(f"classes has {len(classes)} names for {source.outputs} outputs: give one for each")
     texts = (
-        with_notes(source.header, network, told),
+        source.header,
         source.code,
         vectors_header(network, source, name),
         test_program(name),
