@@ -48,9 +48,9 @@ def network(kind: str, bits: int, state_bits: int) -> IntegerNetwork:
     return el.deploy.integer(net, calibration=torch.randn(50, 20, inputs, generator=generator), state_bits=state_bits)
 
 
-def weights(whole: IntegerNetwork) -> int:
+def weights(integer_net: IntegerNetwork) -> int:
     """Return the number of weights of a network, including the read-out."""
-    report = whole.report()
+    report = integer_net.report()
     return report.products + report.readout_products
 
 
@@ -67,11 +67,11 @@ def main() -> None:
     print(lines[0])
     rows: list[dict[str, Any]] = []
     for kind, bits, state_bits in cases:
-        whole = network(kind, bits, state_bits)
-        stored, count = whole.report().size.bytes, weights(whole)
+        integer_net = network(kind, bits, state_bits)
+        stored, count = integer_net.report().size.bytes, weights(integer_net)
         for core in BOARDS:
             for optimise in ("-O2", "-Os"):
-                one = measure(whole, core, optimise=optimise)
+                one = measure(integer_net, core, optimise=optimise)
                 if sum(one.arrays.values()) != stored:
                     sys.exit(f"{kind}, {bits} bits: the report says {stored} bytes, the ELF {one.arrays}")
                 figures = {**asdict(one), "code": one.code, "ram": one.ram, "per_product": round(one.per_product, 3)}

@@ -88,11 +88,11 @@ def write(folder: Path, kind: str, activation: str, pool: str, state_bits: int) 
     """Write the C files of a program's networks and return their names."""
     names = []
     for bits in WIDTHS:
-        whole, name = network(kind, activation, pool, state_bits, bits), f"net{bits}"
-        source = source_of(whole, name)
+        integer_net, name = network(kind, activation, pool, state_bits, bits), f"net{bits}"
+        source = source_of(integer_net, name)
         (folder / f"{name}.h").write_text(source.header)
         (folder / f"{name}.c").write_text(source.code)
-        (folder / f"{name}_vectors.h").write_text(vectors_header(whole, source, name, STEPS))
+        (folder / f"{name}_vectors.h").write_text(vectors_header(integer_net, source, name, STEPS))
         names.append(name)
     return names
 

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from eigenloop.deploy.c.about import MEASURED_COLUMNS, measured_rows
-from eigenloop.deploy.c.playing import play
 from eigenloop.deploy.c.qemu import BOARDS
+from eigenloop.deploy.c.simulation import run_sequences
 from eigenloop.deploy.exporting import export_c
 from eigenloop.training import run_outcome
 
@@ -55,7 +55,7 @@ def main() -> None:
     )
     for core in cores:
         fed = counts[:, : options.sequences].swapaxes(0, 1)
-        played, seconds = _timed(lambda core=core, fed=fed: play(exported.network, core, fed))
+        played, seconds = _timed(lambda core=core, fed=fed: run_sequences(exported.network, core, fed))
         wanted = reference[: options.sequences]
         print(
             f"C on {core} in QEMU: {int((played != wanted).sum())} of {wanted.size:,} sums of {len(fed)} sequences "

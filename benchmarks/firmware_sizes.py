@@ -79,8 +79,8 @@ def ours(kind: str, n: int, bits: int) -> Row:
     )
     net = el.Model(layer, OUTPUTS, last=True)
     X = torch.randn(28, 20, INPUTS, generator=generator)
-    whole = el.deploy.integer(net, calibration=X, state_bits=8, readout_bits=bits)
-    measured = measure(whole, "cortex-m4")
+    integer_net = el.deploy.integer(net, calibration=X, state_bits=8, readout_bits=bits)
+    measured = measure(integer_net, "cortex-m4")
     if measured.different:
         raise RuntimeError(f"{kind} in {bits} bits differs from the reference")
     weights = sum(one.numbers.numel() for one in network_codes(layer).values()) + n * OUTPUTS

@@ -138,13 +138,13 @@ def measured(run: Run, out: Path) -> dict[str, Any]:
 
 def in_whole_numbers(net: Model, task: Task, state_bits: int, seed: int) -> dict[str, Any]:
     """Return the measurements of the integer network with a state of `state_bits` bits."""
-    whole = integer_of_task(net, task, state_bits=state_bits, seed=seed)
-    with in_integers(net, whole):
+    integer_net = integer_of_task(net, task, state_bits=state_bits, seed=seed)
+    with in_integers(net, integer_net):
         test = evaluate(net, task, "test", 250)
-    with torch.no_grad(), in_integers(net, whole) as agreement:
+    with torch.no_grad(), in_integers(net, integer_net) as agreement:
         for batch in compared(task, seed):
             run_batch(net, task, batch)
-    size = whole.report().size
+    size = integer_net.report().size
     return {
         **test,
         "agreement": agreement.same_sequences / agreement.sequences,

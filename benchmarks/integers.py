@@ -78,11 +78,11 @@ def main() -> None:
         positive = "".join(f", {float((b > 0).float().mean()):.0%} of thresholds above 0" for b in thresholds)
         print(f"{name}: {right:.1%} with a float state{positive}", flush=True)
         for bits in (16, 12, 8, 6):
-            whole = el.deploy.integer(net, calibration=calibration, state_bits=bits)
+            integer_net = el.deploy.integer(net, calibration=calibration, state_bits=bits)
             start = time.perf_counter()
-            got = whole.predict(every).argmax(-1)
+            got = integer_net.predict(every).argmax(-1)
             seconds = time.perf_counter() - start
-            accuracy, size = np.mean(got[: len(y_test)] == y_test.numpy()), whole.report().size
+            accuracy, size = np.mean(got[: len(y_test)] == y_test.numpy()), integer_net.report().size
             print(
                 f"  {bits:2} bits: {accuracy:.1%}, agreement {np.mean(got == classes):.1%} of {len(every):,}, "
                 f"{size.bytes:,} B stored, {size.ram_bytes} B in memory, {seconds:.1f} s",

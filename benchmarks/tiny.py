@@ -139,11 +139,11 @@ class Trials:
         return self.out / "runs" / f"{candidate.name}-seed{seed}"
 
     def _integer(self, net: el.Model, state_bits: int) -> dict[str, Any]:
-        whole = el.deploy.integer(net, calibration=self.parts["train"].inputs.numpy(), state_bits=state_bits)
-        size = whole.report().size
+        integer_net = el.deploy.integer(net, calibration=self.parts["train"].inputs.numpy(), state_bits=state_bits)
+        size = integer_net.report().size
         table = sum(part.bytes for part in size.parts if part.name.startswith("table"))
         accuracy = {
-            part: self._right(torch.from_numpy(whole.predict(self.parts[part].inputs.numpy())), part)
+            part: self._right(torch.from_numpy(integer_net.predict(self.parts[part].inputs.numpy())), part)
             for part in ("valid", "test")
         }
         counted = {"bytes": size.bytes, "bytes_without_table": size.bytes - table, "ram": size.ram_bytes}
@@ -202,9 +202,9 @@ def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None, see
     if state_bits is None:
         net, _, _ = load_run(trials.folder(candidate, records[0]["seed"]))
         return row | row["float_state"] | {"bytes": el.quantization.size_report(net).bytes}
-    whole = [one for record in records for one in record["integer"] if one["state_bits"] == state_bits]
-    counts = {key: max(one[key] for one in whole) for key in ("bytes", "bytes_without_table", "ram")}
-    return row | counts | {part: mean([one[part] for one in whole]) for part in ("valid", "test")}
+    measured = [one for record in records for one in record["integer"] if one["state_bits"] == state_bits]
+    counts = {key: max(one[key] for one in measured) for key in ("bytes", "bytes_without_table", "ram")}
+    return row | counts | {part: mean([one[part] for one in measured]) for part in ("valid", "test")}
 
 
 def finalists(trials: Trials, found: list[tuple[Candidate, Row]], budget: int) -> list[Row]:

@@ -22,8 +22,8 @@ from eigenloop.cli.answers import table
 from eigenloop.cli.display import display_for
 from eigenloop.deploy.c.about import MEASURED_COLUMNS, measured_rows
 from eigenloop.deploy.c.compiled import compiler
-from eigenloop.deploy.c.playing import play
 from eigenloop.deploy.c.qemu import missing_tools
+from eigenloop.deploy.c.simulation import run_sequences
 from eigenloop.deploy.exporting import Exported, export_c
 from eigenloop.errors import EigenloopError
 from eigenloop.training import make_config, train
@@ -79,7 +79,7 @@ def answers(exported: Exported) -> tuple[list[str], list[str], str]:
     if missing_tools():
         sums, where = exported.network.compiled().sums(counts), "this computer"
     else:
-        sums, where = play(exported.network, "cortex-m4", counts.swapaxes(0, 1)), "a Cortex-M4 in QEMU"
+        sums, where = run_sequences(exported.network, "cortex-m4", counts.swapaxes(0, 1)), "a Cortex-M4 in QEMU"
     if not np.array_equal(sums, exported.network.sums(counts)):
         raise RuntimeError(f"{where} gives other sums than the reference")
     names = task.class_names

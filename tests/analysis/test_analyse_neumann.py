@@ -9,7 +9,7 @@ import torch
 from eigenloop import analysis
 from eigenloop.analysis.carried_inverse import replay, replays, update_seconds
 from eigenloop.analysis.neumann import loss_distance, smoothed
-from eigenloop.analysis.neumann_training import EXACT, LR, PUBLISHED, WAYS, Training, orthogonality_defect, train
+from eigenloop.analysis.neumann_training import EXACT, LR, METHODS, PUBLISHED, Training, orthogonality_defect, train
 from eigenloop.analysis.published_neumann import RESET_EVERY, PublishedNeumann, series
 from eigenloop.matrices import NeumannCayley, ScaledCayley, triangle
 
@@ -110,8 +110,8 @@ class TestPublished:
             PublishedNeumann(ScaledCayley(4)).follow_(0.1)
 
 
-def test_all_ways_start_alike() -> None:
-    trainings = [train(way, 3, size=8, length=5) for way in WAYS]
+def test_all_methods_start_alike() -> None:
+    trainings = [train(way, 3, size=8, length=5) for way in METHODS]
     for done in trainings[1:]:
         assert done.losses[0] == pytest.approx(trainings[0].losses[0], rel=1e-6)
         torch.testing.assert_close(done.skews[0], trainings[0].skews[0])
@@ -127,7 +127,7 @@ def test_adam_moves_a_by_its_rate() -> None:
     assert float(moved.median()) == pytest.approx(LR, rel=1e-2)
 
 
-def test_times_are_medians_of_all_ways() -> None:
+def test_times_are_medians_of_all_methods() -> None:
     found = update_seconds(8, rounds=2, turn=0.0)
     assert set(found) == {"least squares", EXACT, "exact, float32", "order 1", "order 2", "order 3"}
     assert all(0 < seconds < 1 for seconds in found.values())
@@ -140,7 +140,7 @@ def test_smoothing_keeps_short_curves() -> None:
 @pytest.mark.slow
 def test_result(tmp_path: Path) -> None:
     result = analysis.neumann(steps=4, seeds=2, size=8, length=5, sizes=(8, 12))
-    assert [row[0] for row in result.table.rows] == list(WAYS)
+    assert [row[0] for row in result.table.rows] == list(METHODS)
     assert set(result.numbers["seconds_per_update"]) == {8, 12}
     assert len(result.numbers["training"][PUBLISHED]["final_loss"]) == 2
     assert {path.name for path in result.write(tmp_path)} == {"neumann.json", "neumann.png", "neumann.svg"}

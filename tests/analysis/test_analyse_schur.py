@@ -13,7 +13,7 @@ from torch import Tensor
 from training.small import small
 
 from eigenloop import analysis
-from eigenloop.analysis.schur import Form, alignment, found_form, non_normality, trained_form
+from eigenloop.analysis.schur import Form, alignment, computed_form, non_normality, trained_form
 from eigenloop.cli import main
 from eigenloop.matrices import Schur
 from eigenloop.training import ConfigError, load_run, train
@@ -54,7 +54,7 @@ def test_with_the_papers_blocks_they_are_not_and_the_eigenvalues_are_known_all_t
 @pytest.mark.parametrize("n", [1, 2, 7, 8])
 def test_any_matrix_has_a_form(n: int) -> None:
     W = torch.randn(n, n, dtype=torch.float64)
-    form = found_form(W)
+    form = computed_form(W)
     torch.testing.assert_close(form.orthogonal @ form.theta @ form.orthogonal.mT, W)
     assert not torch.triu(form.theta, 2).any()
     values = torch.linalg.eigvals(W)
@@ -77,14 +77,14 @@ def test_non_normality_is_the_triangle_of_the_complex_schur_form(blocks: str) ->
     R, _ = scipy.linalg.schur(matrix().detach().numpy(), output="complex")
     wanted = np.linalg.norm(np.triu(R, 1)) / np.linalg.norm(R)
     assert non_normality(trained_form(matrix)) == pytest.approx(float(wanted), rel=1e-6)
-    assert non_normality(found_form(matrix().detach())) == pytest.approx(float(wanted), rel=1e-6)
+    assert non_normality(computed_form(matrix().detach())) == pytest.approx(float(wanted), rel=1e-6)
 
 
 def test_normal_matrices_have_none() -> None:
     assert non_normality(trained_form(Schur(8, dtype=torch.float64))) < 1e-7
-    assert non_normality(found_form(torch.linalg.qr(torch.randn(8, 8)).Q)) < 1e-3  # the root of float32 rounding
-    assert non_normality(found_form(torch.tensor([[0.0, 1.0], [-0.01, 0.0]]))) > 0.9  # one block, far from normal
-    assert non_normality(found_form(torch.zeros(3, 3))) == 0
+    assert non_normality(computed_form(torch.linalg.qr(torch.randn(8, 8)).Q)) < 1e-3  # the root of float32 rounding
+    assert non_normality(computed_form(torch.tensor([[0.0, 1.0], [-0.01, 0.0]]))) > 0.9  # one block, far from normal
+    assert non_normality(computed_form(torch.zeros(3, 3))) == 0
 
 
 def test_means_along_subdiagonals() -> None:

@@ -256,7 +256,7 @@ def test_several_rows_are_several_claims(tmp_path: Path) -> None:
         (None, "supported: shorter, one seed"),
     ]
     (both,) = scores(found)
-    assert (both.answer, both.holding, both.telling) == ("in part", 2, found[1])
+    assert (both.answer, both.holding, both.shown) == ("in part", 2, found[1])
     assert verdicts.verdict(both) == "in part (2 of 3), shorter, one seed"
     assert verdicts.failures(both) == "NC-GRU: 1.00, LSTM: 0.500"
 

@@ -17,8 +17,8 @@ from training.own_data import adding, config_of, copying, separable, wave
 
 import eigenloop as el
 from eigenloop.deploy.c.compiled import compiler
-from eigenloop.deploy.c.playing import play
 from eigenloop.deploy.c.qemu import missing_tools
+from eigenloop.deploy.c.simulation import run_sequences
 from eigenloop.deploy.counts import in_counts, usual_counts
 from eigenloop.deploy.exporting import export_c
 from eigenloop.training import train
@@ -104,11 +104,11 @@ def test_sequences_are_played(core: str) -> None:
     whole = el.deploy.integer(made("lstm", 5, last=True), calibration=sequences(10, 5), state_bits=12)
     X = sequences(9, 4)
     codes = whole.inputs.codes(np.asarray(X)).swapaxes(0, 1)
-    np.testing.assert_array_equal(play(whole, core, codes), whole.sums(X))
+    np.testing.assert_array_equal(run_sequences(whole, core, codes), whole.sums(X))
     with pytest.raises(ValueError, match=r"\(sequences, steps, 3\)"):
-        play(whole, core, codes[..., :2])
+        run_sequences(whole, core, codes[..., :2])
     with pytest.raises(ValueError, match="not known"):
-        play(whole, "cortex-a9", codes)
+        run_sequences(whole, "cortex-a9", codes)
 
 
 WRONG: list[tuple[list[str], str]] = [

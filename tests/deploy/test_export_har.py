@@ -10,8 +10,8 @@ import pytest
 from training.own_data import config_of
 
 from eigenloop.deploy.c.compiled import compiler
-from eigenloop.deploy.c.playing import play
 from eigenloop.deploy.c.qemu import missing_tools
+from eigenloop.deploy.c.simulation import run_sequences
 from eigenloop.deploy.exporting import Exported, export_c
 from eigenloop.training import train
 from tests.deploy.exported import printed_classes
@@ -65,7 +65,7 @@ def test_the_whole_test_part_on_the_host(exported: Exported, windows: Any, refer
 @pytest.mark.skipif(bool(missing_tools()), reason=f"not installed: {', '.join(missing_tools())}")
 def test_two_hundred_sequences_on_a_cortex_m4(exported: Exported, windows: Any, reference: Any) -> None:
     fed = windows[:, :200].swapaxes(0, 1)
-    np.testing.assert_array_equal(play(exported.network, "cortex-m4", fed), reference[:200])
+    np.testing.assert_array_equal(run_sequences(exported.network, "cortex-m4", fed), reference[:200])
 
 
 @pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed")

@@ -27,13 +27,13 @@ def test_ranges_are_those_of_the_training_part(tmp_path: Path, state_bits: int |
     train_cases = task.pieces["train"].case
     values = np.concatenate([task.sequences.case(case) for case in train_cases])
     largest = np.abs((values - values.mean(0)) / values.std(0)).max()
-    row = made.whole.report().ranges[0]
+    row = made.network.report().ranges[0]
     assert (made.step, row.bits) == (step, state_bits or 12)
     assert row.range == pytest.approx(largest, rel=1e-5)
     assert row.total == values.size  # every step of every training case, and of no other
     X = task.batch_of(task.pieces["test"]).inputs
     direct = el.deploy.integer(net, calibration=task.train_batch(0, 200, 0).inputs, state_bits=state_bits)
-    np.testing.assert_array_equal(made.whole.sums(X), direct.sums(X))
+    np.testing.assert_array_equal(made.network.sums(X), direct.sums(X))
 
 
 @pytest.mark.parametrize(

@@ -14,14 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from eigenloop.analysis.carried_inverse import SIZES, Drift, replays, update_seconds
-from eigenloop.analysis.neumann_training import EXACT, LR, PUBLISHED, RESET_EVERY, SIZE, WAYS, Training, train
+from eigenloop.analysis.neumann_training import EXACT, LR, METHODS, PUBLISHED, RESET_EVERY, SIZE, Training, train
 from eigenloop.analysis.result import Result, Table
 from eigenloop.analysis.rounding import rounded, spread
 from eigenloop.analysis.style import COLOURS, panels, styled
 
 #: Points of a curve in the file, and batches averaged for one point of a loss curve.
 WRITTEN, SMOOTHED = 150, 20
-_NAMES = (*WAYS, "least squares", "exact, float32")
+_NAMES = (*METHODS, "least squares", "exact, float32")
 _COLOURS = dict(zip(_NAMES, (*COLOURS[:4], COLOURS[6], COLOURS[5], COLOURS[4]), strict=True))
 
 Trainings = dict[str, list[Training]]
@@ -60,24 +60,24 @@ def neumann(
         length: T.
         sizes: values of n for which an update is timed.
     """
-    trainings = {way: [train(way, steps, seed, size, length) for seed in range(seeds)] for way in WAYS}
+    trainings = {method: [train(method, steps, seed, size, length) for seed in range(seeds)] for method in METHODS}
     drifts = replays(trainings[EXACT][0], RESET_EVERY)
     seconds = {n: update_seconds(n) for n in sizes}
-    largest = {way: max(max(done.defects) for done in trainings[way]) for way in WAYS}
+    largest = {method: max(max(done.defects) for done in trainings[method]) for method in METHODS}
     rows = []
-    for way in WAYS:
-        drift, free, losses = drifts.get(way), drifts.get(f"{way}, no reset"), final_losses(trainings[way])
+    for method in METHODS:
+        drift, free, losses = drifts.get(method), drifts.get(f"{method}, no reset"), final_losses(trainings[method])
         rows.append(
             (
-                way,
+                method,
                 max(drift.inverse_error) if drift else 0.0,
                 free.inverse_error[-1] if free else None,
                 max(drift.defect) if drift else None,
-                largest[way],
+                largest[method],
                 statistics.fmean(losses),
                 statistics.stdev(losses) if seeds > 1 else None,
-                1e3 * seconds[sizes[0]][way] if way in seconds[sizes[0]] else None,
-                1e3 * seconds[sizes[-1]][way] if way in seconds[sizes[-1]] else None,
+                1e3 * seconds[sizes[0]][method] if method in seconds[sizes[0]] else None,
+                1e3 * seconds[sizes[-1]][method] if method in seconds[sizes[-1]] else None,
             )
         )
     step_norm, logged = drifts["order 2"].step_norm, drifts[PUBLISHED].step_norm
@@ -87,7 +87,7 @@ def neumann(
         numbers=_numbers(trainings, drifts, seconds, steps, seeds, size, length),
         table=Table(
             (
-                "way",
+                "method",
                 "inverse error",
                 "no reset",
                 "defect",
@@ -144,13 +144,13 @@ def _numbers(
         "step_norm": rounded([drifts["order 2"].step_norm[i] for i in kept]),
         "step_norm_of_published_code": rounded([drifts[PUBLISHED].step_norm[i] for i in kept]),
         "training": {
-            way: {
+            method: {
                 "final_loss": rounded(final_losses(done)),
                 "largest_defect": rounded([max(one.defects) for one in done]),
                 "loss": [rounded(smoothed(one.losses)) for one in done],
                 "distance_from_exact": rounded(smoothed(loss_distance(done, trainings[EXACT]))),
             }
-            for way, done in trainings.items()
+            for method, done in trainings.items()
         },
         "seconds_per_update": rounded(seconds),
         "threads": torch.get_num_threads(),
@@ -173,9 +173,9 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
         norm.set(xlabel="step", ylabel=r"$\|Z\,\delta A\|_2$", title="The condition of the series")
         norm.set_ylim(top=10)
         norm.legend(loc="upper right", bbox_to_anchor=(1.0, 0.84))  # between the line at 1 and the curves
-        for way in next(iter(seconds.values())):
-            times = [1e3 * seconds_by_way[way] for seconds_by_way in seconds.values()]
-            cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[way], label=way)
+        for method in next(iter(seconds.values())):
+            times = [1e3 * seconds_by_method[method] for seconds_by_method in seconds.values()]
+            cost.loglog(list(seconds), times, "o-", ms=3, color=_COLOURS[method], label=method)
         cost.set_xticks(list(seconds), [str(n) for n in seconds])
         cost.set_xticks([], minor=True)
         cost.set(xlabel="size $n$", ylabel="ms", title="One update of the inverse")
@@ -186,14 +186,14 @@ def _drawn(trainings: Trainings, drifts: dict[str, Drift], seconds: dict[int, di
 
 def _draw_drifts(axis: Axes, curves: dict[str, list[float]]) -> None:
     for name, values in curves.items():
-        way = name.removesuffix(", no reset")
+        method = name.removesuffix(", no reset")
         places = range(1, len(values) + 1)
         # After a reset only rounding error is left; drawing it would stretch the axis down to 1e-14.
         shown = [value if value > 1e-13 else float("nan") for value in values]
-        if way == name:
-            axis.semilogy(places, shown, color=_COLOURS[way], lw=1, label=name)
+        if method == name:
+            axis.semilogy(places, shown, color=_COLOURS[method], lw=1, label=name)
         else:
-            axis.semilogy(places, shown, color=_COLOURS[way], lw=1, ls=":")
+            axis.semilogy(places, shown, color=_COLOURS[method], lw=1, ls=":")
     axis.plot([], [], color="grey", lw=1, ls=":", label="without resets")
     axis.set_xlabel("step")
     low, high = axis.get_ylim()
@@ -202,15 +202,17 @@ def _draw_drifts(axis: Axes, curves: dict[str, list[float]]) -> None:
 
 
 def _draw_losses(loss: Axes, distance: Axes, trainings: Trainings) -> None:
-    for way, done in trainings.items():
+    for method, done in trainings.items():
         width = max(1, min(SMOOTHED, len(done[0].losses)))
         curves = [smoothed(one.losses) for one in done]
         places = [width * (i + 0.5) for i in range(len(curves[0]))]
         mean = [statistics.fmean(values) for values in zip(*curves, strict=True)]
-        style = "--" if way == EXACT else "-"
-        loss.plot(places, mean, style, color=_COLOURS[way], label=way, zorder=3 if way == EXACT else 2)
-        if way != EXACT:
-            distance.semilogy(places, smoothed(loss_distance(done, trainings[EXACT])), color=_COLOURS[way], label=way)
+        style = "--" if method == EXACT else "-"
+        loss.plot(places, mean, style, color=_COLOURS[method], label=method, zorder=3 if method == EXACT else 2)
+        if method != EXACT:
+            distance.semilogy(
+                places, smoothed(loss_distance(done, trainings[EXACT])), color=_COLOURS[method], label=method
+            )
     loss.set(xlabel="step", ylabel="loss", title="Training loss (differences: right axis)")
     loss.legend()
     distance.set(xlabel="step", ylabel="|loss - loss with exact inverse|", title="How far a training departs")

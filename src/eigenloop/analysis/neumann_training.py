@@ -20,7 +20,7 @@ from eigenloop.tasks import Parenthesis
 SIZE, NEGATIVE, BATCH, LR, RESET_EVERY = 56, 40, 16, 1e-3, 50
 #: The methods: an exact inverse at every step, the series of order 1, 2 and 3, and the authors' code.
 EXACT, PUBLISHED = "exact inverse", "published code"
-WAYS = (EXACT, "order 1", "order 2", "order 3", PUBLISHED)
+METHODS = (EXACT, "order 1", "order 2", "order 3", PUBLISHED)
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Training:
     signs: Tensor
 
 
-def network(way: str, task: Parenthesis, size: int, seed: int) -> Model:
-    """Return an NC-GRU with orthogonal U_c whose inverse is computed by the method `way`; a seed fixes its weights."""
-    order = int(way[-1]) if way.startswith("order") else 2
+def network(method: str, task: Parenthesis, size: int, seed: int) -> Model:
+    """Return an NC-GRU with orthogonal U_c whose inverse is computed by `method`; a seed fixes its weights."""
+    order = int(method[-1]) if method.startswith("order") else 2
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         rnn = models.build(
@@ -55,11 +55,11 @@ def network(way: str, task: Parenthesis, size: int, seed: int) -> Model:
             order=order,
             reset_every=RESET_EVERY,
             tolerance=math.inf,  # only the paper's periodic resets: none for a large residual
-            exact=way == EXACT,
+            exact=method == EXACT,
             generator=torch.Generator().manual_seed(seed),
         )
         net = Model(rnn, task.output_size)
-    if way == PUBLISHED:
+    if method == PUBLISHED:
         gates = net.rnn.get_submodule("recurrent_l0")
         start = gates.candidate
         assert isinstance(start, ScaledCayley)
@@ -67,10 +67,10 @@ def network(way: str, task: Parenthesis, size: int, seed: int) -> Model:
     return net
 
 
-def train(way: str, steps: int, seed: int = 0, size: int = SIZE, length: int = 100) -> Training:
+def train(method: str, steps: int, seed: int = 0, size: int = SIZE, length: int = 100) -> Training:
     """Train with Adam, on new batches at every step, and return the record that the analysis needs."""
     task = Parenthesis(length=length)
-    net = network(way, task, size, seed)
+    net = network(method, task, size, seed)
     assert isinstance(net.rnn, GRU)
     matrix = net.rnn.get_submodule("recurrent_l0.candidate")
     assert isinstance(matrix, NeumannCayley | PublishedNeumann)

@@ -101,7 +101,7 @@ def trained_form(matrix: Schur) -> Form:
     )
 
 
-def found_form(W: Tensor) -> Form:
+def computed_form(W: Tensor) -> Form:
     """Compute a lower real Schur form of W: the transpose of LAPACK's upper form of W^T."""
     upper, P = scipy.linalg.schur(W.detach().double().cpu().numpy().T, output="real")
     return Form(theta=torch.from_numpy(np.ascontiguousarray(upper.T)), orthogonal=torch.from_numpy(P))
@@ -142,7 +142,7 @@ def schur(runs: Sequence[Path], which: str | int = "best", data_dir: Path | None
                 "exprnn or the like"
             )
         matrix = net.rnn.get_submodule("recurrent_l0")
-        form = trained_form(matrix) if isinstance(matrix, Schur) else found_form(net.rnn.recurrent_matrix())
+        form = trained_form(matrix) if isinstance(matrix, Schur) else computed_form(net.rnn.recurrent_matrix())
         if form.trained is not None and net.rnn.quantizer is not None:
             notes.append(f"{name}: Theta is that of W before it is quantized.")
         if net.rnn.num_layers > 1:

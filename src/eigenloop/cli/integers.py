@@ -27,8 +27,8 @@ def measured(
     from eigenloop.cli.evaluate import of_cases
     from eigenloop.deploy.evaluation import in_integers
     from eigenloop.deploy.from_run import SEQUENCES, integer_of_task
+    from eigenloop.deploy.statistics import Statistics
     from eigenloop.deploy.trained import trained_bits
-    from eigenloop.deploy.watching import Watch
     from eigenloop.training import evaluate
 
     if net.rnn.quantizer is None and not net.rnn.state_dtype.is_complex:
@@ -37,9 +37,9 @@ def measured(
             "call el.quantization.quantize_(net, bits=8) first, or train it with bits=",
             flags="add --bits 8 to quantize them now, or train the network with --bits 4",
         )
-    whole = integer_of_task(net, config.task, state_bits=state_bits, seed=config.training.seed)
-    size = whole.report().size
-    own, bits = trained_bits(net.rnn), whole.cells[0].formats.state.bits
+    integer_net = integer_of_task(net, config.task, state_bits=state_bits, seed=config.training.seed)
+    size = integer_net.report().size
+    own, bits = trained_bits(net.rnn), integer_net.cells[0].formats.state.bits
     result: dict[str, Any] = {
         "state_bits": bits,
         "ranges": "ranges as trained" if own == bits else f"ranges from {SEQUENCES} training sequences at most",
@@ -47,12 +47,12 @@ def measured(
         "ram_bytes": size.ram_bytes,
     }
     for split in splits:
-        watch = Watch()
-        with in_integers(net, whole, watch) as agreement:
+        watch = Statistics()
+        with in_integers(net, integer_net, watch) as agreement:
             measures: dict[str, Any] = evaluate(net, config.task, split, batch_size)
-        with in_integers(net, whole):  # without `watch`, so that nothing is counted twice
+        with in_integers(net, integer_net):  # without `watch`, so that nothing is counted twice
             measures |= of_cases(net, config.task, split, batch_size)
-        held = [row.name for row in whole.report().ranges]
+        held = [row.name for row in integer_net.report().ranges]
         saturated = {
             name: {"count": seen.beyond, "of": seen.total} for name, seen in watch.seen.items() if name in held
         }
@@ -77,8 +77,8 @@ def show(result: dict[str, Any], task: Task) -> None:
         if task.metric == "accuracy" or "accuracy" in names:
             print(f"  the same class: {_share(agreement['same'], agreement['answers'])}")
             if agreement["answers"] != agreement["sequences"]:
-                whole = _share(agreement["same_sequences"], agreement["sequences"])
-                print(f"  the same classes at all steps of a sequence: {whole}")
+                share = _share(agreement["same_sequences"], agreement["sequences"])
+                print(f"  the same classes at all steps of a sequence: {share}")
         print(f"  largest difference of an output: {brief(agreement['largest'], 3)}")
         beyond = [f"{name} {_share(seen['count'], seen['of'])}" for name, seen in measures["saturated"].items()]
         print(f"  saturated: {'; '.join(beyond)}")

@@ -68,7 +68,7 @@ class Finding:
     because: str = ""
 
     @property
-    def untouched(self) -> bool:
+    def not_run(self) -> bool:
         """Whether a row that the claim is about was not run."""
         return self.line.outcome is None or (self.other is not None and self.other.outcome is None)
 

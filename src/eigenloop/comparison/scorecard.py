@@ -49,12 +49,12 @@ class Score:
     @property
     def listed(self) -> bool:
         """Whether the sentence is shown in the table of claims."""
-        return self.touched and not self.expected
+        return self.was_run and not self.expected
 
     @property
-    def touched(self) -> bool:
+    def was_run(self) -> bool:
         """Whether all rows of some comparison were run."""
-        return any(not finding.untouched for finding in self.findings)
+        return any(not finding.not_run for finding in self.findings)
 
     @property
     def expected(self) -> bool:
@@ -68,14 +68,14 @@ class Score:
         return tuple(dict.fromkeys(limit for finding in counting for limit in finding.limits))
 
     @cached_property
-    def telling(self) -> Finding:
+    def shown(self) -> Finding:
         """The comparison that is shown: the one that fails most clearly, or else the one that holds most narrowly."""
         if self.failing:
             return max(self.failing, key=_margin)
         holding = [finding for finding in self.findings if finding.verdict in _FOR]
         if holding:
             return min(holding, key=_margin)
-        return next((finding for finding in self.findings if not finding.untouched), self.findings[0])
+        return next((finding for finding in self.findings if not finding.not_run), self.findings[0])
 
     @property
     def rows(self) -> list[str]:

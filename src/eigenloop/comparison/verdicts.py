@@ -31,8 +31,8 @@ def subject(score: Score) -> str:
 def verdict(score: Score) -> str:
     """Return whether a claim holds, in how many comparisons, and its limits: "in part (6 of 8), one seed"."""
     if score.answer == "open" and not score.holding:
-        telling = score.telling
-        return f"open: {', '.join(telling.limits) or telling.because}"
+        shown = score.shown
+        return f"open: {', '.join(shown.limits) or shown.because}"
     share = f"{score.holding} of {len(score.findings)}"
     answers = {"in part": f"in part ({share})", "open": f"open ({share} hold so far)"}
     return ", ".join([answers.get(score.answer, score.answer), *score.limits])
@@ -40,7 +40,7 @@ def verdict(score: Score) -> str:
 
 def ours(score: Score) -> str:
     """Return our numbers for the comparison that is shown."""
-    finding = score.telling
+    finding = score.shown
     if len(finding.sides) == 1 and len(score.rows) == 1 and finding.other is None:
         parts = [_compared(finding.sides[0], finding)]
     else:
@@ -60,7 +60,7 @@ def bound(finding: Finding) -> str:
 
 def published(score: Score) -> str:
     """Return the paper's numbers for the comparison that is shown; a dash if it has only a picture."""
-    finding = score.telling
+    finding = score.shown
     lines = [finding.line] if finding.other is None else [finding.line, finding.other]
     numbers = [
         printed(line.published, line.row.digits) + wording.unit(line) for line in lines if line.published is not None
@@ -70,7 +70,7 @@ def published(score: Score) -> str:
 
 def runs(score: Score) -> str:
     """Return the length of the runs, the number of seeds, and the time that they took."""
-    outcomes = [side.outcome for side in score.telling.sides]
+    outcomes = [side.outcome for side in score.shown.sides]
     if not outcomes or outcomes[0].status == "computed":
         trained = outcomes and outcomes[0].progress is not None
         return f"{wording.length(outcomes[0])}, one seed" if trained else "computed"
@@ -110,13 +110,13 @@ def tally(own: Sequence[Score]) -> dict[str, int]:
     """
     counts = dict.fromkeys(("yes", "in part", "no", "open", "not run", "computed"), 0)
     for score in own:
-        counts["computed" if score.expected else score.answer if score.touched else "not run"] += 1
+        counts["computed" if score.expected else score.answer if score.was_run else "not run"] += 1
     return counts
 
 
 def unlisted(own: Sequence[Score]) -> list[str]:
     """Return sentences that say how many claims are left out of the table, and why."""
-    computed, untouched = sum(score.expected for score in own), sum(not score.touched for score in own)
+    computed, untouched = sum(score.expected for score in own), sum(not score.was_run for score in own)
     sentences = [f"Claims about computed numbers that hold have no line here ({computed})."] * bool(computed)
     return sentences + [f"Claims about rows that were not run have none either ({untouched})."] * bool(untouched)
 

@@ -18,10 +18,10 @@ from eigenloop.deploy.inputs import Tokens, Values, values_for
 from eigenloop.deploy.network import IntegerNetwork
 from eigenloop.deploy.ranges import RangeOptions, cell_formats, input_format
 from eigenloop.deploy.reading_out import POOLS, Readout
+from eigenloop.deploy.statistics import Statistics
 from eigenloop.deploy.sums import sum_of
 from eigenloop.deploy.table import table_for
 from eigenloop.deploy.trained import trained_bits, trained_formats, trained_input
-from eigenloop.deploy.watching import Watch
 from eigenloop.quantization import Codes, codes
 from eigenloop.quantization.quantizer import checked_bits
 
@@ -118,10 +118,10 @@ def integer(
         assert given is not None
         chosen = cell_formats(cells, entered.normalised(given.x), given.valid, entered.format, options)
     table = table_for(bits)
-    whole = tuple(cell_for(cell, formats, table, widen) for cell, formats in zip(cells, chosen, strict=True))
-    watch = Watch()
+    integer_cells = tuple(cell_for(cell, formats, table, widen) for cell, formats in zip(cells, chosen, strict=True))
+    watch = Statistics()
     readout = _readout(network, chosen[-1].state, width, pool, widen)
-    made = IntegerNetwork(entered, whole, readout, layer.batch_first, watch)
+    made = IntegerNetwork(entered, integer_cells, readout, layer.batch_first, watch)
     if calibration is not None:
         made._run(calibration, lengths, watch)
         watch.valid = None

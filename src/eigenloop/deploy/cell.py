@@ -16,8 +16,8 @@ from eigenloop.deploy.formats import Format
 from eigenloop.deploy.multipliers import Multipliers, multipliers
 from eigenloop.deploy.operations import Whole
 from eigenloop.deploy.preactivation import SIGMOID_STEP, TANH_STEP, Preactivation, preactivation
+from eigenloop.deploy.statistics import Statistics, into
 from eigenloop.deploy.table import Table
-from eigenloop.deploy.watching import Watch, into
 
 #: The state of a cell between time steps: (h,), or (h, c) for an LSTM; each (B, n).
 State = tuple[Whole, ...]
@@ -93,7 +93,7 @@ class IntegerCell(ABC):
         return tuple(form.codes(values) for form, values in zip(self.carried, self.source.initial, strict=True))
 
     @abstractmethod
-    def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
+    def step(self, x: Whole, state: State, watch: Statistics | None = None) -> State:
         """Compute one time step of a batch and return the new state; x holds codes, (B, m)."""
 
     @property
@@ -126,7 +126,7 @@ class IntegerCell(ABC):
         """Multiplications per unit outside of pre-activations: here those of the activation."""
         return {"tanh": 3, "leaky_relu": 1}.get(self.source.activation, 0)
 
-    def _sigmoid(self, name: str, q: Whole, x: Whole, watch: Watch | None) -> Whole:
+    def _sigmoid(self, name: str, q: Whole, x: Whole, watch: Statistics | None) -> Whole:
         gate = self.gates[name]
         v = op.shifted(gate.total(q, x, None, watch), gate.shift)
         return op.sigmoid(v, self._table.entries, self._table.range_bits, self.formats.bits)
@@ -136,7 +136,7 @@ class IntegerCell(ABC):
         argument = (self.gates[name].error + 0.5) * float(SIGMOID_STEP) / 4
         return argument + self._table.error / 2 + 0.5 * 2.0 ** -(self.formats.bits - 1)
 
-    def _activate(self, name: str, total: Whole, watch: Watch | None) -> Whole:
+    def _activate(self, name: str, total: Whole, watch: Statistics | None) -> Whole:
         """Apply the cell's activation to a total, and saturate."""
         gate, kind = self.gates[name], self.source.activation
         if kind == "tanh":

@@ -17,14 +17,14 @@ from eigenloop.deploy.formats import Format
 from eigenloop.deploy.multipliers import multipliers
 from eigenloop.deploy.operations import Whole
 from eigenloop.deploy.preactivation import TANH_STEP
+from eigenloop.deploy.statistics import Statistics, into
 from eigenloop.deploy.table import Table
-from eigenloop.deploy.watching import Watch, into
 
 
 class SimpleCell(IntegerCell):
     """h' = f(W h + U x + b)."""
 
-    def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
+    def step(self, x: Whole, state: State, watch: Statistics | None = None) -> State:
         """Compute one time step of a batch; see `IntegerCell.step`."""
         return (self._activate("", self.gates[""].total(state[0], x, None, watch), watch),)
 
@@ -46,7 +46,7 @@ class GatedCell(IntegerCell):
     def _others(self) -> int:
         return super()._others + 2 * 2 + 1 + 2  # two sigmoids, the reset product, the blend
 
-    def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
+    def step(self, x: Whole, state: State, watch: Statistics | None = None) -> State:
         """Compute one time step of a batch; see `IntegerCell.step`."""
         h, bits = state[0], self.formats.bits
         r = self._sigmoid("reset", h, x, watch)
@@ -113,7 +113,7 @@ class LSTMCell(IntegerCell):
         """h and c."""
         return self.formats.state, self._cell_format
 
-    def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
+    def step(self, x: Whole, state: State, watch: Statistics | None = None) -> State:
         """Compute one time step of a batch; see `IntegerCell.step`."""
         h, c = state
         i, f, o = (self._sigmoid(name, h, x, watch) for name in ("input", "forget", "output"))

@@ -64,8 +64,8 @@ def _counts(values: NDArray[np.float64], code: float) -> float:
     If a channel varies little around a large value, that may exceed 32 bits. The largest power that fits is then still
     finer than the 24 bits of float32, in which sequences are stored.
     """
-    whole = bool((values == np.rint(values)).all())
-    power = 0 if whole else max(0, math.ceil(math.log10(_OF_A_CODE / code)))
+    integers = bool((values == np.rint(values)).all())
+    power = 0 if integers else max(0, math.ceil(math.log10(_OF_A_CODE / code)))
     if largest := float(np.abs(values).max(initial=0.0)):
         power = min(power, math.floor(math.log10(_LARGEST / largest)))
     return 10.0**power

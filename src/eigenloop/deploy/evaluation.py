@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from eigenloop.deploy.network import IntegerNetwork
-from eigenloop.deploy.watching import Watch
+from eigenloop.deploy.statistics import Statistics
 from eigenloop.errors import ConfigError
 from eigenloop.readout import Model
 
@@ -35,26 +35,27 @@ class Agreement:
     same_sequences: int = 0
     largest: float = 0.0
 
-    def add(self, outputs: Tensor, whole: Tensor, valid: Tensor) -> None:
+    def add(self, outputs: Tensor, from_integers: Tensor, valid: Tensor) -> None:
         """Count a batch: outputs are (T, B, k), or (B, k) with one answer per sequence; `valid` is (T, B) or (B,)."""
-        equal = outputs.argmax(-1) == whole.argmax(-1)
+        equal = outputs.argmax(-1) == from_integers.argmax(-1)
         by_step = (equal | ~valid).reshape(-1, equal.shape[-1])
         self.answers += int(valid.sum())
         self.same += int((equal & valid).sum())
         self.sequences += by_step.shape[1]
         self.same_sequences += int(by_step.all(0).sum())
-        self.largest = max(self.largest, float((outputs - whole).abs()[valid].max()))
+        self.largest = max(self.largest, float((outputs - from_integers).abs()[valid].max()))
 
 
 @contextmanager
-def in_integers(net: Model, whole: IntegerNetwork, watch: Watch | None = None) -> Iterator[Agreement]:
+def in_integers(net: Model, integer_net: IntegerNetwork, watch: Statistics | None = None) -> Iterator[Agreement]:
     """Replace the outputs of a network by those of its integer network, and compare the two.
 
-    Inside the ``with`` block, functions that evaluate `net` (`training.evaluate`, `training.outcome`) evaluate `whole`.
+    Inside the ``with`` block, functions that evaluate `net` (`training.evaluate`, `training.outcome`) evaluate
+    `integer_net`.
 
     Args:
         net: the trained network, time first as training builds it.
-        whole: its integer network.
+        integer_net: its integer network.
         watch: counts saturation.
 
     Raises:
@@ -73,7 +74,7 @@ def in_integers(net: Model, whole: IntegerNetwork, watch: Watch | None = None) -
         outputs, state = result
         lengths: Tensor | None = options.get("lengths")
         counts: Sequence[int] | None = None if lengths is None else lengths.tolist()
-        answers = torch.from_numpy(whole.predict(given[0], lengths=counts, watch=watch)).to(outputs)
+        answers = torch.from_numpy(integer_net.predict(given[0], lengths=counts, watch=watch)).to(outputs)
         valid = torch.ones(outputs.shape[:-1], dtype=torch.bool, device=outputs.device)
         if lengths is not None and outputs.dim() == 3:
             valid = torch.arange(len(outputs), device=outputs.device)[:, None] < lengths.to(outputs.device)

@@ -115,16 +115,16 @@ def _checked(folder: str | os.PathLike[str], name: str, cores: Sequence[str]) ->
 
 def _in_counts(run: IntegerRun, counts: Sequence[float] | None) -> tuple[IntegerNetwork, tuple[float, ...]]:
     """Return the network for integer inputs, and the counts per unit of each channel; empty for tokens."""
-    inputs, task = run.whole.inputs, run.config.task
+    inputs, task = run.network.inputs, run.config.task
     try:
         if counts is not None:
             factors = np.asarray(counts if len(counts) != 1 else counts[0], np.float64)
         elif not isinstance(inputs, Values):
-            return run.whole, ()
+            return run.network, ()
         else:
             batch = task.train_batch(0, SEQUENCES, run.config.training.seed)
-            factors = usual_counts(run.whole, inputs_for(run.net, task, batch))
-        network = in_counts(run.whole, factors)
+            factors = usual_counts(run.network, inputs_for(run.net, task, batch))
+        network = in_counts(run.network, factors)
     except ValueError as error:
         raise ConfigError(str(error)) from error
     assert isinstance(network.inputs, Values)
@@ -150,7 +150,7 @@ def _outputs(task: Task) -> tuple[str, ...]:
 
 def _use(run: IntegerRun, name: str) -> str:
     """Return the sentences that say when a sequence begins and when to read out."""
-    task, pool = run.config.task, run.whole.readout.pool
+    task, pool = run.config.task, run.network.readout.pool
     if pool is None:
         return f"There is an answer after every step. Call `{name}_init` where a new recording begins."
     read = {"last": "the last state", "mean": "the mean of all states", "max": "the largest states"}[pool]

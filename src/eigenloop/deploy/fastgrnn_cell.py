@@ -11,8 +11,8 @@ from eigenloop.deploy.formats import Format
 from eigenloop.deploy.multipliers import multipliers
 from eigenloop.deploy.operations import Whole
 from eigenloop.deploy.preactivation import SIGMOID_STEP, TANH_STEP
+from eigenloop.deploy.statistics import Statistics, into
 from eigenloop.deploy.table import Table
-from eigenloop.deploy.watching import Watch, into
 
 
 class FastGRNNCell(IntegerCell):
@@ -55,7 +55,7 @@ class FastGRNNCell(IntegerCell):
             super()._others + (0 if self._piecewise else 2) + 2 + 3
         )  # the sigmoid, z h and (1 - z) c, the three terms
 
-    def step(self, x: Whole, state: State, watch: Watch | None = None) -> State:
+    def step(self, x: Whole, state: State, watch: Statistics | None = None) -> State:
         """Compute one time step of a batch; see `IntegerCell.step`."""
         h, bits, gate = state[0], self.formats.bits, self.gates[""]
         total = gate.total(h, x, None, watch)

@@ -23,13 +23,13 @@ class IntegerRun:
     """A run with its integer network.
 
     Attributes:
-        whole: the integer network, for inputs in the units of the task's data.
+        network: the integer network, for inputs in the units of the task's data.
         net: the trained network.
         config: the run's settings.
         step: the training step of the checkpoint.
     """
 
-    whole: IntegerNetwork
+    network: IntegerNetwork
     net: Model
     config: Config
     step: int
@@ -56,8 +56,8 @@ def integer_of_run(
         ConfigError: the network has no integer form.
     """
     net, config, step = load_run(run, which, data=data, data_dir=data_dir, device="cpu")
-    whole = integer_of_task(net, config.task, state_bits=state_bits, seed=config.training.seed)
-    return IntegerRun(whole, net, config, step)
+    network = integer_of_task(net, config.task, state_bits=state_bits, seed=config.training.seed)
+    return IntegerRun(network, net, config, step)
 
 
 def integer_of_task(

@@ -17,8 +17,8 @@ from eigenloop.deploy.inputs import Tokens, Values
 from eigenloop.deploy.operations import Whole
 from eigenloop.deploy.reading_out import Pooled, Readout
 from eigenloop.deploy.report import IntegerReport, report_of
+from eigenloop.deploy.statistics import Statistics
 from eigenloop.deploy.table import Table
-from eigenloop.deploy.watching import Watch
 from eigenloop.quantization.size import Part
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ class IntegerNetwork:
     cells: tuple[IntegerCell, ...]
     readout: Readout
     batch_first: bool
-    calibration: Watch
+    calibration: Statistics
 
     # ---------------------------------------------------------------- the interface of the trained network
 
-    def predict(self, X: ArrayLike, *, lengths: Sequence[int] | None = None, watch: Watch | None = None) -> Real:
+    def predict(self, X: ArrayLike, *, lengths: Sequence[int] | None = None, watch: Statistics | None = None) -> Real:
         """Return the outputs as real numbers; everything is computed in integers, only the outputs are scaled.
 
         Args:
@@ -121,7 +121,7 @@ class IntegerNetwork:
         cells = tuple(self._narrow(cell, batch_of(cell.initial, batch)) for cell in self.cells)
         return IntegerState(cells, self.readout.begin(batch, self.cells[-1].source.size))
 
-    def advance(self, codes: Whole, state: IntegerState, watch: Watch | None = None) -> IntegerState:
+    def advance(self, codes: Whole, state: IntegerState, watch: Statistics | None = None) -> IntegerState:
         """Compute one time step from the codes of the input, (B, features), and return the new state."""
         q, cells = codes, []
         for cell, carried in zip(self.cells, state.cells, strict=True):
@@ -130,7 +130,7 @@ class IntegerNetwork:
             q = new[0]
         return IntegerState(tuple(cells), self.readout.note(state.pooled, q))
 
-    def outputs(self, state: IntegerState, watch: Watch | None = None) -> Whole:
+    def outputs(self, state: IntegerState, watch: Statistics | None = None) -> Whole:
         """Return the integer outputs for a state, (B, outputs)."""
         return self.readout.outputs(state.cells[-1][0].astype(np.int64), state.pooled, watch)
 
@@ -143,7 +143,7 @@ class IntegerNetwork:
     def _narrow(cell: IntegerCell, state: State) -> tuple[NDArray[Any], ...]:
         return tuple(one.astype(form.dtype) for one, form in zip(state, cell.carried, strict=True))
 
-    def _run(self, X: ArrayLike, lengths: Sequence[int] | None, watch: Watch | None) -> tuple[Whole, Whole]:
+    def _run(self, X: ArrayLike, lengths: Sequence[int] | None, watch: Statistics | None) -> tuple[Whole, Whole]:
         """Run sequences; return integer outputs in the layout of the input, and the number of steps of each."""
         tokens = isinstance(self.inputs, Tokens)
         sequences = arranged(X, lengths, self.batch_first, tokens, self.cells[0].source.input_size)

@@ -11,8 +11,8 @@ from eigenloop.deploy.describing import Gate
 from eigenloop.deploy.formats import Format
 from eigenloop.deploy.multipliers import Multipliers, multipliers
 from eigenloop.deploy.operations import Whole, accumulated
+from eigenloop.deploy.statistics import Statistics
 from eigenloop.deploy.sums import Sum, on_scale, sum_of
-from eigenloop.deploy.watching import Watch
 
 #: The value of code 1 as the argument of tanh, and of the sigmoid, which looks up tanh at half its argument.
 TANH_STEP, SIGMOID_STEP = Fraction(1, 2**16), Fraction(1, 2**15)
@@ -43,7 +43,7 @@ class Preactivation:
     threshold: Whole | None
     error: float
 
-    def total(self, q: Whole, x: Whole, gate: Whole | None = None, watch: Watch | None = None) -> Whole:
+    def total(self, q: Whole, x: Whole, gate: Whole | None = None, watch: Statistics | None = None) -> Whole:
         """Return the totals a of a batch, (B, n)."""
         A, B = self.recurrent(q, watch), self.input(x, watch)
         first, *identity, last = self.multipliers.values

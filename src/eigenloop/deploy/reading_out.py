@@ -9,8 +9,8 @@ import numpy as np
 from eigenloop.deploy.describing import Real
 from eigenloop.deploy.formats import Format
 from eigenloop.deploy.operations import Whole, product
+from eigenloop.deploy.statistics import Statistics
 from eigenloop.deploy.sums import Sum
-from eigenloop.deploy.watching import Watch
 
 #: Ways of pooling states over time; None reads out at every time step.
 POOLS = (None, "last", "mean", "max")
@@ -74,7 +74,7 @@ class Readout:
         """How many states can be summed in int32."""
         return _LARGEST_POOL // self.state.largest
 
-    def outputs(self, h: Whole, kept: Pooled, watch: Watch | None = None) -> Whole:
+    def outputs(self, h: Whole, kept: Pooled, watch: Statistics | None = None) -> Whole:
         """Return the integer outputs, (B, outputs)."""
         read = h if kept.values is None else kept.values
         if self.sum is None:

@@ -12,8 +12,8 @@ from eigenloop.deploy.formats import Format
 from eigenloop.deploy.inputs import Tokens
 from eigenloop.deploy.operations import Whole
 from eigenloop.deploy.packing import group, row_bytes, spare_bytes
+from eigenloop.deploy.statistics import Counted, Statistics
 from eigenloop.deploy.sums import Sum, width_of
-from eigenloop.deploy.watching import Seen, Watch
 from eigenloop.quantization.size import Part, SizeReport
 
 if TYPE_CHECKING:
@@ -125,13 +125,13 @@ def _formats(cell: IntegerCell) -> list[Format]:
     return [form for form in forms if form is not None]
 
 
-def _range(form: Format, watch: Watch) -> RangeRow:
-    seen = watch.seen.get(form.name, Seen())
+def _range(form: Format, watch: Statistics) -> RangeRow:
+    seen = watch.seen.get(form.name, Counted())
     return RangeRow(form.name, form.bits, form.step, form.range, seen.beyond, seen.total)
 
 
-def _sum(one: Sum, watch: Watch) -> SumRow:
-    seen = watch.seen.get(one.name, Seen())
+def _sum(one: Sum, watch: Statistics) -> SumRow:
+    seen = watch.seen.get(one.name, Counted())
     return SumRow(one.name, *one.bounds, one.width, seen.low, seen.high)
 
 

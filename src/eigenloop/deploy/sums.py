@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from eigenloop.deploy.formats import Format
 from eigenloop.deploy.operations import Whole, product
 from eigenloop.deploy.packing import packed
-from eigenloop.deploy.watching import Watch
+from eigenloop.deploy.statistics import Statistics
 from eigenloop.quantization import Codes
 
 #: Larger sums could not be multiplied by a multiplier in 64 bits.
@@ -95,7 +95,7 @@ class Sum:
     def _without_bias(self) -> int:
         return 0 if self.codes is None else int(np.abs(self.codes).sum(1).max()) * self.operand.largest
 
-    def __call__(self, q: Whole, watch: Watch | None = None) -> Whole:
+    def __call__(self, q: Whole, watch: Statistics | None = None) -> Whole:
         """Return the sums of a batch: (B, columns) gives (B, rows)."""
         if self.codes is None:
             total = q if self.bias is None else q + self.bias
@@ -163,6 +163,6 @@ def sum_of(
 ) -> Sum:
     """Return the sum of a coded matrix (None is the identity) times an operand, plus a real bias."""
     units = (operand.exact_step,) if codes is None else units_of(codes, operand)
-    whole, error = (None, 0.0) if bias is None else on_scale(bias, units)
+    rounded, error = (None, 0.0) if bias is None else on_scale(bias, units)
     numbers = None if codes is None else codes.numbers.cpu().numpy().astype(np.int64)
-    return Sum(name, numbers, 0 if codes is None else codes.bits, operand, units, whole, error, widen)
+    return Sum(name, numbers, 0 if codes is None else codes.bits, operand, units, rounded, error, widen)

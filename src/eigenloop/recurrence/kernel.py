@@ -194,7 +194,7 @@ def check(dtype: torch.dtype, **arguments: tuple[Tensor | None, tuple[int, ...]]
             )
 
 
-def whole(lengths: Tensor | None, B: int) -> Tensor | None:
+def lengths_for_c(lengths: Tensor | None, B: int) -> Tensor | None:
     """Return the lengths in the form that C reads, contiguous int64; raises ValueError unless there are B of them."""
     if lengths is None:
         return None

@@ -21,7 +21,7 @@ class Constants:
     lanes: set[Lanes] = field(default_factory=set)
     functions: set[str] = field(default_factory=set)
 
-    def whole(self, name: str, values: Whole, note: str, bits: int | None = None) -> str:
+    def integers(self, name: str, values: Whole, note: str, bits: int | None = None) -> str:
         """Define an array of integers in the narrowest type, or in one of `bits` bits, and return its name."""
         bits = width_of(values) if bits is None else bits
         self.arrays.append(array(signed(bits), name, values, bits, note))
@@ -39,7 +39,7 @@ class Constants:
         """Return the C expression of a multiplier: a literal, or the entry of a new array if each row has its own."""
         if len(values) == 1:
             return literal(int(values[0]), 32)
-        return f"{self.whole(name, values, note, 32)}[{row}]"
+        return f"{self.integers(name, values, note, 32)}[{row}]"
 
 
 @dataclass(frozen=True)
@@ -89,15 +89,15 @@ def vector_for(name: str, size: int, bits: int, sums: Iterable[Sum]) -> Vector:
     if not used:
         return Vector(name, size, bits, None, size)
     narrow = len(widths) == 1 and widths <= set(NARROW) and all(one.width == 32 for one in used)
-    whole = max(group(width) for width in widths)
-    return Vector(name, size, bits, widths.pop() if narrow else 0, -(-size // whole) * whole)
+    step = max(group(width) for width in widths)
+    return Vector(name, size, bits, widths.pop() if narrow else 0, -(-size // step) * step)
 
 
 def sum_lines(constants: Constants, one: Sum, name: str, variable: str, vector: Vector) -> list[str]:
     """Define codes and biases of a sum, and return the C lines that compute it for the rows `row` and `other`."""
     start = ["0", "0"]
     if one.bias is not None:
-        stored = constants.whole(f"bias_{name}", one.bias, f"bias of {one.name}")
+        stored = constants.integers(f"bias_{name}", one.bias, f"bias of {one.name}")
         start = [f"{stored}[row]", f"{stored}[other]"]
     kind = signed(one.width)
     if one.codes is None:
@@ -107,8 +107,8 @@ def sum_lines(constants: Constants, one: Sum, name: str, variable: str, vector: 
     constants.kernels.add(kernel)
     columns = one.codes.shape[1]
     codes, stride = constants.codes(f"codes_{name}", one), row_bytes(columns, one.bits)
-    whole = -(-columns // group(one.bits)) * group(one.bits)
+    padded = -(-columns // group(one.bits)) * group(one.bits)
     return [
         f"{kind} {variable}[2] = {{{start[0]}, {start[1]}}};",
-        f"{kernel.name}({codes} + row * {stride}u, (other - row) * {stride}u, {vector.name}, {whole}u, {variable});",
+        f"{kernel.name}({codes} + row * {stride}u, (other - row) * {stride}u, {vector.name}, {padded}u, {variable});",
     ]

@@ -87,7 +87,9 @@ class LayerWriter:
         terms += [f"(int64_t)B[i] * {last}"]
         threshold = ""
         if gate.threshold is not None and (self.shared or self.cell.source.activation == "modrelu"):
-            values = self.constants.whole(f"threshold_{suffix}", gate.threshold, f"thresholds of {gate.recurrent.name}")
+            values = self.constants.integers(
+                f"threshold_{suffix}", gate.threshold, f"thresholds of {gate.recurrent.name}"
+            )
             threshold = f"(int64_t){values}[at] * {first if gate.gate_bits is None else last}"
         inside = [f"int64_t a = {' + '.join(terms)};"]
         if self.shared:

@@ -101,7 +101,7 @@ class _Writer:
             for letter, form, values in zip("hc", cell.carried, cell.initial, strict=False):
                 if values.any():
                     note = f"{letter} of layer {number} at the start"
-                    name = self.constants.whole(f"initial_{letter}_{number}", values, note, stored_bits(form))
+                    name = self.constants.integers(f"initial_{letter}_{number}", values, note, stored_bits(form))
                     lines.append(f"memcpy(state->{letter}_{number}, {name}, sizeof {name});")
         read, n = self.network.readout, self.network.cells[-1].source.size
         if read.pool == "max":
@@ -126,8 +126,8 @@ class _Writer:
         elif self.interface.counts:
             declared += [f"{kind} codes[{self.size}];", "uint32_t i;"]
             entered = "codes"
-            self.constants.whole("input_multipliers", inputs.multiplier, "input multipliers", 32)
-            self.constants.whole("input_offsets", inputs.offset, "input offsets", 64)
+            self.constants.integers("input_multipliers", inputs.multiplier, "input multipliers", 32)
+            self.constants.integers("input_offsets", inputs.offset, "input offsets", 64)
             lines.append(
                 f'/* docs/integers.md, "Input and read-out". */\n    for (i = 0; i < {self.size}u; i++)\n'
                 f"        codes[i] = ({kind})limited(((int64_t)input[i] * input_multipliers[i] + input_offsets[i])\n"
@@ -197,7 +197,7 @@ class _Writer:
         assert read.codes is not None
         columns, start = read.codes.shape[1], "0"
         if read.bias is not None:
-            stored = self.constants.whole("bias_readout", read.bias, f"bias of {read.name}")
+            stored = self.constants.integers("bias_readout", read.bias, f"bias of {read.name}")
             start = f"(int64_t)state->steps * {stored}[i]"
         codes = self.constants.codes("codes_readout", read)
         row = f"{codes} + i * {row_bytes(columns, read.bits)}u"

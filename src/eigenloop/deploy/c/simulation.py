@@ -41,7 +41,7 @@ int main(void)
 """
 
 
-def play(network: IntegerNetwork, core: str, fed: NDArray[np.generic], *, optimise: str = "-O2") -> Whole:
+def run_sequences(network: IntegerNetwork, core: str, fed: NDArray[np.generic], *, optimise: str = "-O2") -> Whole:
     """Return the integer outputs after each sequence, (sequences, outputs), computed on a core.
 
     Args:

@@ -11,7 +11,7 @@ from eigenloop.deploy.operations import Whole, saturated
 
 
 @dataclass
-class Seen:
+class Counted:
     """The number of values, how many of them were beyond the range, and the smallest and the largest."""
 
     total: int = 0
@@ -21,7 +21,7 @@ class Seen:
 
 
 @dataclass
-class Watch:
+class Statistics:
     """Statistics by the name of a quantity, to which the operations of a time step report.
 
     Attributes:
@@ -29,7 +29,7 @@ class Watch:
         valid: which sequences of the batch are at a valid time step; the others are not counted.
     """
 
-    seen: dict[str, Seen] = field(default_factory=dict)
+    seen: dict[str, Counted] = field(default_factory=dict)
     valid: np.ndarray | None = None
 
     def note(self, name: str, values: Whole, low: int | None = None, high: int | None = None) -> None:
@@ -37,14 +37,14 @@ class Watch:
         values = values if self.valid is None else values[self.valid]
         if not values.size:
             return
-        one = self.seen.setdefault(name, Seen())
+        one = self.seen.setdefault(name, Counted())
         one.total += values.size
         if low is not None and high is not None:
             one.beyond += int(np.count_nonzero((values < low) | (values > high)))
         one.low, one.high = min(one.low, int(values.min())), max(one.high, int(values.max()))
 
 
-def into(form: Format, values: Whole, watch: Watch | None) -> Whole:
+def into(form: Format, values: Whole, watch: Statistics | None) -> Whole:
     """Return values saturated to a format; `watch` counts those beyond its width, not negative ones before a ReLU."""
     if watch is not None:
         watch.note(form.name, values, -(2 ** (form.bits - 1)), form.high)
