@@ -88,7 +88,7 @@ def test_child_processes_inherit_it() -> None:
         (
             MODULE.replace('"halves"', '"cayley"'),
             ["--import", "my_matrices"],
-            "'cayley' is a matrix of eigenloop's own",
+            "'cayley' is the name of a built-in matrix",
         ),
         (MODULE + MODULE, ["--import", "my_matrices"], "there is a matrix 'halves' already"),
     ],
@@ -109,5 +109,5 @@ def test_a_name_is_no_way_to_import(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize("kind", registry.KINDS.values(), ids=list(registry.KINDS))
 def test_names_of_ours_are_taken(kind: registry.Kind) -> None:
-    with pytest.raises(ConfigError, match="of eigenloop's own"):
+    with pytest.raises(ConfigError, match="is the name of a built-in"):
         kind.register(next(iter(kind)), "my_module:mine")
