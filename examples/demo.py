@@ -72,7 +72,7 @@ def main() -> None:
     for summary in (remembers, forgets):
         loss, baseline = summary["test"]["loss"], summary["baseline"]["loss"]
         print(
-            f"{summary['model']}: loss {loss:.4f} against {baseline:.4f} for guessing, "
+            f"{summary['model']}: loss {loss:.4f} (baseline {baseline:.4f}), "
             f"{summary['test']['accuracy']:.0%} of the symbols recalled, after {summary['seconds']:.0f} s"
         )
     print(f"open {report.write([out / 'scornn', out / 'lstm'], out / 'report.html')} in a browser")
