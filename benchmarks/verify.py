@@ -6,7 +6,7 @@ Runs are drawn at random from `results/`, or with ``--row EXPERIMENT/ROW`` from 
 out in its own worktree, the kernel is built there, and the run is trained with the settings, the kernel variant and the
 number of threads of the record. The value, the curves and the number of steps must be equal. Interrupted runs resume;
 finished ones are only compared again. Equality can only be expected on the same kind of processor with the same
-versions; the output says what differs.
+versions, so runs of other processors are not drawn unless ``--any-processor`` is given; the output says what differs.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Candidate:
     record: Record
 
 
-def candidates(results: Path, at_most: float, row: str | None) -> list[Candidate]:
+def candidates(results: Path, at_most: float, row: str | None, processor: str | None) -> list[Candidate]:
     """List the finished trainings; a row that measures the network of another row has no training of its own."""
     chosen = []
     for name in experiments.names():
@@ -57,6 +57,8 @@ def candidates(results: Path, at_most: float, row: str | None) -> list[Candidate
             for record in records.read(results, name, own):
                 run = next((r for r in runs_of_row(experiment, own, record.budget) if r.seed == record.seed), None)
                 if run is None or run.shared is not None or record.status not in ("finished", "solved"):
+                    continue
+                if processor not in (None, record.machine.get("processor")):
                     continue
                 if record.seconds <= at_most and row in (None, f"{name}/{own}"):
                     chosen.append(Candidate(run, record))
@@ -127,10 +129,12 @@ def main() -> None:
     usage.add_argument("--seed", type=int, default=0, help="random seed of the draw")
     usage.add_argument("--at-most", type=float, default=float("inf"), help="draw only runs of up to this many seconds")
     usage.add_argument("--row", help="EXPERIMENT/ROW to draw from; default: all")
+    usage.add_argument("--any-processor", action="store_true", help="draw runs of other processors too")
     usage.add_argument("--results", type=Path, default=Path("results"), help="folder of committed results")
     usage.add_argument("--work", type=Path, default=Path("runs/verify"), help="folder of worktrees and runs")
     given = usage.parse_args()
-    every = candidates(given.results, given.at_most, given.row)
+    processor = None if given.any_processor else str(machine()["processor"])
+    every = candidates(given.results, given.at_most, given.row, processor)
     drawn = random.Random(given.seed).sample(every, min(given.count, len(every)))
     good = bool(drawn)
     print(f"{len(drawn)} of {len(every)} runs", flush=True)
