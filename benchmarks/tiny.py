@@ -226,9 +226,10 @@ def finalists(trials: Trials, found: list[tuple[Candidate, Row]], budget: int) -
 
 def reference(trials: Trials) -> Row | None:
     """Return the row of a floating-point LSTM with the pooling that is best on the validation split."""
-    tried_ways = [(one, with_seeds(trials, one, None, 1)) for one in (Candidate("lstm", None, p, 64) for p in POOLS)]
-    ways = [(one, row["valid"]["mean"]) for one, row in tried_ways if row is not None]
-    return with_seeds(trials, max(ways, key=lambda way: way[1])[0], None) if ways else None
+    candidates = [Candidate("lstm", None, pool, 64) for pool in POOLS]
+    rows = {candidate: with_seeds(trials, candidate, None, 1) for candidate in candidates}
+    scores = {candidate: row["valid"]["mean"] for candidate, row in rows.items() if row is not None}
+    return with_seeds(trials, max(scores, key=lambda candidate: scores[candidate]), None) if scores else None
 
 
 def text_of(result: Row) -> str:

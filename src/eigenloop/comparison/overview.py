@@ -92,6 +92,10 @@ class Failure:
     cause: str
 
 
+#: A number that is learned, such as a mean of eigenvalues, is neither better nor worse.
+_STANDINGS = {"better": "Better than", "worse": "Worse than", "differs": "Different from"}
+
+
 def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
     """List the claims that fail, and the numbers that are far from the published ones; those with a cause first."""
     listed = []
@@ -103,10 +107,10 @@ def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
     for sheet in sheets:
         groups: dict[tuple[str, str], list[Line]] = {}
         for line in far_off([sheet]):
-            groups.setdefault((str(line.standing), line.row.cause or ""), []).append(line)
+            groups.setdefault((line.standing or "differs", line.row.cause or ""), []).append(line)
         for (standing, cause), lines in groups.items():
             rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in lines)
-            what = f"{standing.capitalize()} than published by more than a factor of {OFF:g}: {rows}"
+            what = f"{_STANDINGS[standing]} published by more than a factor of {OFF:g}: {rows}"
             listed.append(Failure(sheet.experiment, what, cause))
     return sorted(_merged(listed), key=lambda failure: not failure.cause)
 

@@ -92,8 +92,8 @@ class CompiledNetwork:
         self._bytes = int(self._library.net_size())
         signed = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
         tokens = isinstance(network.inputs, Tokens)
-        self._input_type: Any = np.uint32 if tokens else signed[self._source.input_bits]
-        self._sum_type: Any = signed[self._source.output_bits]
+        self._input_type: Any = np.uint32 if tokens else signed[self._source.interface.input_bits]
+        self._sum_type: Any = signed[self._source.interface.output_bits]
 
     def states(self, batch: int = 1) -> NDArray[np.uint8]:
         """Return the initial states of `batch` streams, as bytes (batch, size of a state)."""
@@ -118,7 +118,9 @@ class CompiledNetwork:
     def _run(self, x: NDArray[Any], states: NDArray[np.uint8], lengths: NDArray[np.int32], *, every: bool) -> Whole:
         T, B = x.shape[:2]
         codes = np.ascontiguousarray(self._entered(x).reshape(T, B, -1), self._input_type)
-        y = np.zeros((T, B, self._source.outputs) if every else (B, self._source.outputs), self._sum_type)
+        y = np.zeros(
+            (T, B, self._source.interface.outputs) if every else (B, self._source.interface.outputs), self._sum_type
+        )
         refused = self._library.net_run(
             states.ctypes.data, codes.ctypes.data, lengths.ctypes.data, T, B, y.ctypes.data, int(every)
         )

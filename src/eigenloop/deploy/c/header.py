@@ -39,6 +39,11 @@ class Interface:
         return 32 if self.tokens or self.counts else stored_bits(self.network.inputs.format)
 
     @property
+    def input_type(self) -> str:
+        """The C type of one of them."""
+        return "uint32_t" if self.tokens else signed(self.input_bits)
+
+    @property
     def mean(self) -> bool:
         """Whether the mean of the states is read out."""
         return self.network.readout.pool == "mean"
@@ -69,7 +74,6 @@ def header_of(interface: Interface, classes: Sequence[str] = (), notes: Sequence
     )
     told = "\n   ".join(comment(line) for line in notes)
     divided = " divided by the number of steps" if interface.mean else ""
-    kind = "uint32_t" if interface.tokens else signed(interface.input_bits)
     return f"""/* {name}: a recurrent network in whole numbers, made by eigenloop: docs/integers.md. */
 #ifndef {up}_H
 #define {up}_H
@@ -78,7 +82,7 @@ def header_of(interface: Interface, classes: Sequence[str] = (), notes: Sequence
 {f"{chr(10)}/* {told} */{chr(10)}" if notes else ""}
 {chr(10).join(_defines(interface))}
 {_names(up, classes)}
-typedef {kind} {name}_input; /* {takes} */
+typedef {interface.input_type} {name}_input; /* {takes} */
 typedef {signed(interface.output_bits)} {name}_sum; /* an output; times {up}_OUTPUT_STEP{divided} it is the network's */
 
 /* What is kept between steps; one for each stream. */

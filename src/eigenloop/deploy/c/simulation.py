@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from eigenloop.deploy.c.qemu import BEGIN, BOARDS, missing_tools, run
 from eigenloop.deploy.c.source import source_of
-from eigenloop.deploy.c.text import array, signed
-from eigenloop.deploy.inputs import Tokens
+from eigenloop.deploy.c.text import array
 from eigenloop.deploy.network import IntegerNetwork
 from eigenloop.deploy.operations import Whole
 
@@ -60,11 +59,11 @@ def run_sequences(network: IntegerNetwork, core: str, fed: NDArray[np.generic], 
     if missing := missing_tools():
         raise RuntimeError(f"{', '.join(missing)} not installed: a network is played with them")
     source = source_of(network, "net")
-    kind = "uint32_t" if isinstance(network.inputs, Tokens) else signed(source.input_bits)
+    kind = source.interface.input_type
     count, steps = fed.shape[:2]
-    if fed.size != count * steps * source.inputs:
-        raise ValueError(f"sequences are (sequences, steps, {source.inputs}), got shape {fed.shape}")
-    numbers = array(kind, "fed", fed.reshape(-1), source.input_bits)
+    if fed.size != count * steps * source.interface.inputs:
+        raise ValueError(f"sequences are (sequences, steps, {source.interface.inputs}), got shape {fed.shape}")
+    numbers = array(kind, "fed", fed.reshape(-1), source.interface.input_bits)
     with tempfile.TemporaryDirectory() as folder:
         here = Path(folder)
         (here / "net.h").write_text(source.header)
@@ -72,7 +71,7 @@ def run_sequences(network: IntegerNetwork, core: str, fed: NDArray[np.generic], 
         (here / "fed.h").write_text(f"#define SEQUENCES {count}u\n#define STEPS {steps}u\n{numbers}")
         (here / "harness.c").write_text(BEGIN + _PLAYER)
         words = run(here, core, ["net.c"], optimise=optimise)
-    if len(words) != 2 * count * source.outputs + 1 or words.pop():
+    if len(words) != 2 * count * source.interface.outputs + 1 or words.pop():
         raise RuntimeError(f"the program in QEMU printed {len(words)} numbers, of which the last is {words[-1:]}")
-    halves = np.array(words, np.uint64).reshape(count, source.outputs, 2)
+    halves = np.array(words, np.uint64).reshape(count, source.interface.outputs, 2)
     return (halves[..., 0] | halves[..., 1] << np.uint64(32)).astype(np.int64)

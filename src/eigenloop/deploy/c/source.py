@@ -19,21 +19,11 @@ from eigenloop.deploy.sums import Sum
 
 @dataclass(frozen=True)
 class Source:
-    """The two files, and the types of inputs and outputs.
-
-    Attributes:
-        header, code: the contents of NAME.h and NAME.c.
-        input_bits: width of one input of `step`: a code, a count, or an unsigned token.
-        inputs, outputs: the number of inputs and of outputs.
-        output_bits: width of one output.
-    """
+    """The contents of NAME.h and NAME.c, and the inputs and outputs on which they agree."""
 
     header: str
     code: str
-    input_bits: int
-    inputs: int
-    output_bits: int
-    outputs: int
+    interface: Interface
 
 
 def source_of(network: IntegerNetwork, name: str, classes: Sequence[str] = (), notes: Sequence[str] = ()) -> Source:
@@ -46,14 +36,7 @@ def source_of(network: IntegerNetwork, name: str, classes: Sequence[str] = (), n
         notes: lines on inputs and outputs for a comment in the header.
     """
     interface = Interface(network, name)
-    return Source(
-        header_of(interface, classes, notes),
-        _Writer(interface).code(),
-        interface.input_bits,
-        interface.inputs,
-        interface.output_bits,
-        interface.outputs,
-    )
+    return Source(header_of(interface, classes, notes), _Writer(interface).code(), interface)
 
 
 class _Writer:

@@ -42,10 +42,14 @@ def vectors_header(network: IntegerNetwork, source: Source, name: str, steps: in
     fed = drawn_inputs(network, steps)
     sums = expected_sums(network, fed)
     up = name.upper()
-    kind = "uint32_t" if isinstance(network.inputs, Tokens) else signed(source.input_bits)
-    inputs = array(kind, f"{name}_inputs", fed.reshape(-1), source.input_bits, "what is fed, step after step")
+    kind = source.interface.input_type
+    inputs = array(kind, f"{name}_inputs", fed.reshape(-1), source.interface.input_bits, "what is fed, step after step")
     outputs = array(
-        signed(source.output_bits), f"{name}_expected", sums.reshape(-1), source.output_bits, "sums after every step"
+        signed(source.interface.output_bits),
+        f"{name}_expected",
+        sums.reshape(-1),
+        source.interface.output_bits,
+        "sums after every step",
     )
     return (
         f"/* Test vectors of {name}: made by the reference in NumPy. */\n"

@@ -51,8 +51,8 @@ def write_c(
     target, names = checked_target(folder, name), file_names(name)
     told = about or About()
     source = source_of(network, name, classes, notes(network, told))
-    if classes and len(classes) != source.outputs:
-        raise ValueError(f"classes has {len(classes)} names for {source.outputs} outputs: give one for each")
+    if classes and len(classes) != source.interface.outputs:
+        raise ValueError(f"classes has {len(classes)} names for {source.interface.outputs} outputs: give one for each")
     texts = (
         source.header,
         source.code,
