@@ -8,23 +8,11 @@ Validation losses only: nothing is chosen on test data. The departure from norma
 from __future__ import annotations
 
 import argparse
-import contextlib
-import copy
-import tempfile
-from pathlib import Path
-from typing import Any
-from unittest import mock
 
-from torch import nn
+from variants import Changes, measured
 
-from eigenloop.experiments import load, planned
-from eigenloop.experiments.remeasure import learned
-from eigenloop.matrices import Schur
-from eigenloop.training import load_run, make_config, train
-
-#: What is changed of the row `nnrnn` of nnrnn-table2; None is the row expRNN. "slow" is no section of settings: theta
-#: and gamma, which have the rate of U in the paper, then have that of P.
-VARIANTS: dict[str, dict[str, dict[str, Any]] | None] = {
+#: What is changed of the row `nnrnn` of nnrnn-table2; None is the row expRNN.
+VARIANTS: dict[str, Changes | None] = {
     "expRNN, as in the paper": None,
     "nnRNN, as in the supplement": {},
     "P starts by Cayley's rule (README)": {"model": {"init": "cayley"}},
@@ -42,47 +30,24 @@ VARIANTS: dict[str, dict[str, dict[str, Any]] | None] = {
     "rate falls to a tenth every 500 steps": {
         "schedule": {"name": "factor", "factor": 0.1, "every": 500, "unit": "step"}
     },
-    "theta and gamma at P's rate of 1e-5": {"optimizer": {"recurrent_lr": 1e-5}, "slow": {"all": True}},
-    "theta and gamma at P's rate of 1e-4": {"optimizer": {"recurrent_lr": 1e-4}, "slow": {"all": True}},
+    "theta and gamma at P's rate of 1e-5": {
+        "model": {"slow_eigenvalues": True},
+        "optimizer": {"recurrent_lr": 1e-5},
+    },
+    "theta and gamma at P's rate of 1e-4": {
+        "model": {"slow_eigenvalues": True},
+        "optimizer": {"recurrent_lr": 1e-4},
+    },
     "theta and gamma at P's rate, rates as expRNN": {
+        "model": {"slow_eigenvalues": True},
         "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
-        "slow": {"all": True},
     },
     "the same, T decay 1": {
-        "model": {"triangle_decay": 1.0},
+        "model": {"slow_eigenvalues": True, "triangle_decay": 1.0},
         "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
-        "slow": {"all": True},
     },
     "Adam instead of RMSprop": {"optimizer": {"name": "adam", "lr": 5e-4, "recurrent_lr": 1e-6}},
 }
-
-
-def _slow(matrix: Schur) -> list[nn.Parameter]:
-    angles = [matrix.theta, *([matrix.gamma] if isinstance(matrix.gamma, nn.Parameter) else [])]
-    return [*matrix.orthogonal.slow_parameters(), *angles]
-
-
-def _decays(matrix: Schur) -> list[tuple[nn.Parameter, float]]:
-    return [(matrix.triangle, matrix.triangle_decay)]
-
-
-def result(changes: dict[str, dict[str, Any]] | None, seed: int) -> tuple[float, dict[str, float]]:
-    """Train a variant and return its best validation loss and the numbers of its matrix."""
-    row = "exprnn" if changes is None else "nnrnn"
-    run = next(run for run in planned(load("nnrnn-table2"), "full", [row]) if run.seed == seed)
-    settings = copy.deepcopy(run.settings)
-    changes = dict(changes or {})
-    slow = changes.pop("slow", None) is not None
-    for section, values in changes.items():
-        kept = {} if "name" in values else settings.get(section, {})
-        settings[section] = {**kept, **values}
-    own_rates = (
-        mock.patch.multiple(Schur, slow_parameters=_slow, weight_decays=_decays) if slow else contextlib.nullcontext()
-    )
-    with tempfile.TemporaryDirectory() as folder, own_rates:
-        summary = train(make_config(settings), Path(folder) / "run")
-        net, _, _ = load_run(Path(folder) / "run")
-        return summary["best"]["loss"], learned(net)
 
 
 def main() -> None:
@@ -95,7 +60,8 @@ def main() -> None:
         if options.only and name not in options.only:
             continue
         for seed in options.seeds:
-            loss, matrix = result(changes, seed)
+            row = "exprnn" if changes is None else "nnrnn"
+            loss, matrix = measured("nnrnn-table2", row, changes or {}, seed)
             numbers = ", ".join(f"{key} {value:.3g}" for key, value in matrix.items())
             print(f"{name}, seed {seed}: validation loss {loss:.3g}; {numbers}", flush=True)
 

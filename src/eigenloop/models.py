@@ -38,7 +38,7 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
     | ``spectralrnn`` | U Sigma V^T, sigma near 1 (Zhang et al. 2018) | ``reflections``, ``margin`` |
     | ``eurnn`` | rotation layers, complex (Jing et al. 2017) | ``style``, ``capacity``, ``complex`` |
     | ``urnn-full`` | unitary, with `optim.UnitaryCayley` (Wisdom et al. 2016) | ``init`` |
-    | ``nnrnn`` | Schur form (Kerg et al. 2019) | ``delta``, ``triangle_decay``, ``train_gamma``, ``blocks``, ``init`` |
+    | ``nnrnn`` | Schur form (Kerg et al. 2019) | ``delta``, ``triangle_decay``, ``train_gamma``, ``blocks``, ... |
     | ``enrnn`` | long and short-term parts (Helfrich, Ye 2020) | ``short``, ``negative``, ``coupling``, ... |
     | ``ncgru`` | orthogonal GRU (Mucllari et al. 2022) | ``constrained``, ``negative``, ``order``, ... |
     | ``goru`` | rotation layers in a GRU (Jing et al. 2019) | ``style``, ``capacity`` |

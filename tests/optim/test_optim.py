@@ -30,6 +30,31 @@ def test_groups_hold_every_parameter_once() -> None:
     }
 
 
+def test_eigenvalues_may_be_slow_too() -> None:
+    net = el.Model(el.build("nnrnn", 10, 16, triangle_decay=1e-4, slow_eigenvalues=True), 9)
+    groups = {group["name"]: group for group in el.optim.param_groups(net, 1e-3, 1e-5)}
+    assert list(groups) == ["other", "recurrent", "decay 0.0001"]
+    W = net.rnn.recurrent_l0
+    assert {id(p) for p in groups["recurrent"]["params"]} == {id(p) for p in (W.orthogonal.skew, W.gamma, W.theta)}
+    listed = [id(p) for group in groups.values() for p in group["params"]]
+    assert sorted(listed) == sorted(id(p) for p in net.parameters())
+
+    before = {name: tensor.detach().clone() for name, tensor in W.named_parameters()}
+    optimizer = torch.optim.Adam(list(groups.values()))
+    net(torch.randn(7, 3, 10))[0].square().sum().backward()
+    optimizer.step()
+    moved = {name: float((tensor - before[name]).detach().abs().max()) for name, tensor in W.named_parameters()}
+    assert math.isclose(moved["triangle"], 1e-3, rel_tol=1e-3)  # Adam's first step is the learning rate
+    # The step of 1e-5 on numbers of order 1 is rounded to float32.
+    assert all(math.isclose(moved[name], 1e-5, rel_tol=0.1) for name in ("gamma", "theta"))
+
+
+def test_fixed_gamma_is_not_a_slow_parameter() -> None:
+    W = el.matrices.Schur(4, train_gamma=False, slow_eigenvalues=True)
+    assert [id(p) for p in W.slow_parameters()] == [id(W.orthogonal.skew), id(W.theta)]
+    assert "slow_eigenvalues=True" in repr(W)
+
+
 def test_frozen_tied_and_plain_modules() -> None:
     net = el.Model(el.build("scornn", 8, 8), 20, embedding=20, tied=True)
     net.rnn.weight_ih_l0.requires_grad_(False)

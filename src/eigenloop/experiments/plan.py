@@ -18,7 +18,7 @@ from eigenloop.training.settings.merging import merged
 #: implicitly. A setting with that value is left out of the hash, so that earlier results keep their hashes; any other
 #: value counts. The value here must not change even if the default does. Example:
 #: ``("training", "label_smoothing", 0.0)``.
-_ADDED_LATER: tuple[tuple[str, str, object], ...] = ()
+_ADDED_LATER: tuple[tuple[str, str, object], ...] = (("model", "slow_eigenvalues", False),)
 
 
 #: Metrics of the trained recurrent matrix, not of the task: the mean gamma of nnRNN's Schur form, Henrici's departure

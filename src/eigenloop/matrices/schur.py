@@ -36,6 +36,9 @@ class Schur(Matrix):
         triangle_decay: weight decay of T, handed to the optimizer by `eigenloop.optim.param_groups`.
         train_gamma: whether gamma is trained; otherwise it is 1.
         blocks: ``"exact"`` or ``"paper"``; see the note.
+        slow_eigenvalues: whether gamma and theta, like P, are trained at `recurrent_lr`; in the paper only P is.
+            RMSprop and Adam move every angle by about the learning rate in each step, which is a phase of that size
+            times the delay: over hundreds of steps the ordinary rate is too coarse.
         generator: for reproducible draws of theta ~ U(0, 2 pi), and of P where `orthogonal` is not given.
 
     >>> W = Schur(4)()
@@ -56,6 +59,7 @@ class Schur(Matrix):
         triangle_decay: float = 0.0,
         train_gamma: bool = True,
         blocks: str = "exact",
+        slow_eigenvalues: bool = False,
         generator: torch.Generator | None = None,
         device: torch.device | str | None = None,
         dtype: torch.dtype | None = None,
@@ -71,6 +75,7 @@ class Schur(Matrix):
         if not (delta >= 0 and triangle_decay >= 0):
             raise ValueError(f"delta and triangle_decay must not be negative, got {delta} and {triangle_decay}")
         self.delta, self.triangle_decay, self.blocks = delta, triangle_decay, blocks
+        self.slow_eigenvalues = slow_eigenvalues
         P = Exponential(n, generator=generator) if orthogonal is None else made_by(orthogonal, "orthogonal", n)
         if not isinstance(P, OrthogonalMatrix) or P.is_complex:
             raise TypeError(f"orthogonal must make a real orthogonal {n} x {n} matrix of eigenloop, got {P!r}")
@@ -120,17 +125,23 @@ class Schur(Matrix):
         return self.delta * (1 - self.gamma).square().sum()
 
     def slow_parameters(self) -> list[nn.Parameter]:
-        """Return those of P; gamma, theta and T have the ordinary learning rate."""
-        return self.orthogonal.slow_parameters()
+        """Return those of P, with `slow_eigenvalues` also gamma and theta; all others have the ordinary rate."""
+        return [*self.orthogonal.slow_parameters(), *(self._eigenvalues() if self.slow_eigenvalues else ())]
 
     def projected_parameters(self) -> list[nn.Parameter]:
         """Return those of P."""
         return self.orthogonal.projected_parameters()
 
     def weight_decays(self) -> list[tuple[nn.Parameter, float]]:
-        """Return the decay of T, and 0 for gamma and theta, whose decay would work against the penalty."""
-        kept = [(p, 0.0) for p in (self.gamma, self.theta) if isinstance(p, nn.Parameter)]
+        """Return the decay of T, and 0 for gamma and theta, whose decay would work against the penalty.
+
+        Slow parameters have no decay anyway, and are left out.
+        """
+        kept = [] if self.slow_eigenvalues else [(p, 0.0) for p in self._eigenvalues()]
         return [*kept, (self.triangle, self.triangle_decay)]
+
+    def _eigenvalues(self) -> list[nn.Parameter]:
+        return [p for p in (self.gamma, self.theta) if isinstance(p, nn.Parameter)]
 
     def _take_(self, W: Tensor, tolerance: float) -> None:
         """Set the parameters from the real Schur form of W.
@@ -182,4 +193,5 @@ class Schur(Matrix):
         shown += [f"{name}={getattr(self, name)}" for name in ("delta", "triangle_decay") if getattr(self, name)]
         shown += ["train_gamma=False"] * (not isinstance(self.gamma, nn.Parameter))
         shown += ["blocks='paper'"] * (self.blocks == "paper")
+        shown += ["slow_eigenvalues=True"] * self.slow_eigenvalues
         return ", ".join(shown)

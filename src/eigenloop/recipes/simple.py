@@ -106,7 +106,7 @@ def dtriv(
     return made
 
 
-@own_matrix("delta", "triangle_decay", "train_gamma", "blocks", "orthogonal", "init")
+@own_matrix("delta", "triangle_decay", "train_gamma", "blocks", "slow_eigenvalues", "orthogonal", "init")
 def nnrnn(
     input_size: int,
     hidden_size: Size,
@@ -115,6 +115,7 @@ def nnrnn(
     triangle_decay: float = 1e-6,
     train_gamma: bool = True,
     blocks: str = "paper",
+    slow_eigenvalues: bool = False,
     orthogonal: Callable[[int], Matrix] | None = None,
     init: Init = "henaff",
     generator: Generator = None,
@@ -131,6 +132,7 @@ def nnrnn(
         triangle_decay=triangle_decay,
         train_gamma=train_gamma,
         blocks=blocks,
+        slow_eigenvalues=slow_eigenvalues,
         generator=generator,
     )
     made = _modrelu_rnn(input_size, hidden_size, matrix, generator, layer)
