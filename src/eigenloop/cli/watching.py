@@ -172,5 +172,7 @@ def _compared(experiment: Experiment, name: str, record: Record) -> str:
     ours = "nothing measured" if record.value is None else f"{record.metric} {brief(record.value, 5)}"
     if record.budget == "smoke":
         return f"{ours} (a smoke run, too short to be compared with the paper)"
+    if row.tuned is not None:
+        return f"{ours} (settings of ours; the paper's: row {row.tuned.row})"
     theirs = f"published {brief(row.published, 5)}" if row.published is not None else f"published: {row.said}"
     return f"{ours} ({theirs})"

@@ -27,6 +27,11 @@ NAMES = (
     "Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset and update gate; those in brackets are "
     "orthogonal. Weights of QORNN have k bits."
 )
+TUNED = (
+    "What a method can do where the paper's own settings are not the best ones. Ours were chosen on validation data, "
+    "never on test data, among the few variants of `investigations/our_settings.py`; task, size and number of steps "
+    "are the paper's. Other models in the same table were not tuned, so these numbers decide no claim."
+)
 TIMES = (
     "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "
     "timed on a machine that did nothing else (`benchmarks/hours.py`), without evaluations. The times of runs in the "
@@ -160,6 +165,30 @@ def missing(sheets: Sequence[Sheet]) -> list[Missing]:
 
 def _trained(line: Line) -> bool:
     return line.outcome is not None and line.outcome.progress is not None
+
+
+@dataclass(frozen=True)
+class Improvement:
+    """A model with the paper's settings, and with settings of ours."""
+
+    paper: Line
+    ours: Line
+    changes: str
+
+    @property
+    def experiment(self) -> Experiment:
+        """The table that both stand in."""
+        return self.ours.experiment
+
+
+def tuned(sheets: Sequence[Sheet]) -> list[Improvement]:
+    """List the models that were run with settings of ours."""
+    return [
+        Improvement(sheet.line(line.row.tuned.row), line, line.row.tuned.changes)
+        for sheet in sheets
+        for line in sheet.tuned
+        if line.row.tuned is not None and line.filled
+    ]
 
 
 def computed(sheets: Sequence[Sheet]) -> list[tuple[Sheet, str]]:

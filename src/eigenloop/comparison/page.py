@@ -37,6 +37,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             failures=overview.failures(sheets, judged),
             missing=overview.missing(sheets),
             computed=overview.computed(sheets),
+            tuned=overview.tuned(sheets),
             counted=wording.counted(sheets),
             short=overview.in_short(judged),
             figures=drawn,
@@ -126,7 +127,7 @@ def made(line: Line) -> str:
 def machines(sheet: Sheet) -> list[str]:
     """List the machines and versions with which the results of an experiment were computed."""
     descriptions: dict[str, None] = {}
-    for line in sheet.lines:
+    for line in sheet.shown:
         for run in line.outcome.runs if line.outcome is not None else ():
             parts = [str(run.machine[key]) for key in ("processor", "system") if run.machine.get(key)]
             parts += [f"kernel {run.machine['kernel']}"] if run.machine.get("kernel") else []

@@ -42,10 +42,11 @@ def _sheet(sheet: Sheet) -> list[str]:
     ]
     if sheet.run:
         parts.append(_capital(prose(wording.measured(sheet))) + ".")
-        parts.append(table(_COLUMNS, [_row(line) for line in sheet.run], _COLUMNS[1:4] if sheet.numbers else ("ours",)))
+        rows = [_row(line) for line in sheet.shown]
+        parts.append(table(_COLUMNS, rows, _COLUMNS[1:4] if sheet.numbers else ("ours",)))
     if missing := wording.not_run(sheet):
         parts.append(f"Not run: {escaped(missing)}.")
-    if noted := wording.noted(sheet.run):
+    if noted := wording.noted(sheet.shown):
         parts.append(bullets([f"**{escaped(rows)}**: {linked(text, ROOT)}" for rows, text in noted]))
     return parts
 

@@ -30,6 +30,19 @@ def render(sheets: Sequence[Sheet]) -> str:
         *_claims(judged),
         *_numbers(sheets),
     ]
+    if tuned := overview.tuned(sheets):
+        columns = ("where", "model", "the paper's settings", "settings of ours", "what differs")
+        rows = [
+            (
+                f"{_link(each.experiment)}: {prose(each.experiment.title)}",
+                escaped(each.paper.row.label),
+                escaped(wording.ours(each.paper)),
+                escaped(wording.ours(each.ours)),
+                prose(each.changes),
+            )
+            for each in tuned
+        ]
+        parts += ["## With settings of ours", overview.TUNED, table(columns, rows, columns[2:4])]
     if failures := overview.failures(sheets, judged):
         parts += ["## What did not reproduce", bullets(_failures(failures))]
     if missing := overview.missing(sheets):

@@ -99,10 +99,16 @@ class Line(RowOf):
 
 @dataclass(frozen=True)
 class Sheet:
-    """All rows of an experiment."""
+    """All rows of an experiment.
+
+    Attributes:
+        lines: the rows of the paper, which are counted and judged.
+        tuned: rows with settings of ours, which stand beside them.
+    """
 
     experiment: Experiment
     lines: tuple[Line, ...]
+    tuned: tuple[Line, ...] = ()
 
     @property
     def filled(self) -> int:
@@ -113,6 +119,11 @@ class Sheet:
     def run(self) -> tuple[Line, ...]:
         """The rows with a result."""
         return tuple(line for line in self.lines if line.filled)
+
+    @property
+    def shown(self) -> tuple[Line, ...]:
+        """The rows with a result, those with settings of ours last."""
+        return (*self.run, *(line for line in self.tuned if line.filled))
 
     @property
     def numbers(self) -> bool:
@@ -169,7 +180,12 @@ def _place(experiment: Experiment) -> tuple[Any, ...]:
 
 
 def _sheet(experiment: Experiment, results: Path, hours: Mapping[str, float]) -> Sheet:
-    return Sheet(experiment, tuple(_line(experiment, name, results, hours) for name in experiment.rows))
+    lines = [_line(experiment, name, results, hours) for name in experiment.rows]
+    return Sheet(
+        experiment,
+        tuple(line for line in lines if line.row.tuned is None),
+        tuple(line for line in lines if line.row.tuned is not None),
+    )
 
 
 def _line(experiment: Experiment, name: str, results: Path, hours: Mapping[str, float]) -> Line:

@@ -31,7 +31,7 @@ def published(line: Line) -> str:
     """Return the paper's number, or its words if it gives no number."""
     if line.published is not None:
         return printed(line.published, line.row.digits) + unit(line)
-    return line.row.said or MISSING
+    return line.row.said or ("settings of ours" if line.row.tuned is not None else MISSING)
 
 
 def ours(line: Line, outcome: Outcome | None = None) -> str:
@@ -120,6 +120,9 @@ def remarks(line: Line) -> list[str]:
     if row.said and row.published is not None:
         sentences.append(f"The paper: {row.said}.")
     sentences += [_sentence(text) for text in (row.departs, row.note, row.cause) if text]
+    if row.tuned is not None:
+        paper = line.experiment.rows[row.tuned.row].label
+        sentences.append(_sentence(f"Instead of the settings of {paper}: {row.tuned.changes}"))
     if row.trained_as is not None:
         sentences.append(f"Measured on the trained network of {line.experiment.rows[row.trained_as].label}.")
     if outcome is None:

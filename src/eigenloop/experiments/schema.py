@@ -90,6 +90,15 @@ class Budget(_Strict):
         return seeds
 
 
+class Tuned(_Strict):
+    """What makes a row one of ours: settings that were chosen on validation data instead of the paper's."""
+
+    row: str
+    """The row with the paper's settings."""
+    changes: str
+    """How the settings differ from the paper's, in words."""
+
+
 class Row(_Strict):
     """A row of a table, or a curve of a figure."""
 
@@ -126,6 +135,8 @@ class Row(_Strict):
     """A caveat for the comparison, such as another variant of the task or a number quoted from elsewhere."""
     cause: str | None = None
     """For a row that was not reproduced: what was tried, and the cause as far as it is known."""
+    tuned: Tuned | None = None
+    """For a row that is not in the paper: the model of another row with settings of ours. It counts for no claim."""
     departs: str | None = None
     """Which settings differ from the paper's, or had to be chosen because the paper does not give them."""
 
@@ -195,11 +206,22 @@ class Experiment(_Strict):
                     raise ValueError(f"row {name} is compared with {other!r}, which is not another row")
             if row.trained_as is not None:
                 self._can_be_measured_again(name, row, row.trained_as)
-            if row.published is None and row.said is None:
+            if row.tuned is not None:
+                self._is_ours(name, row, row.tuned)
+            elif row.published is None and row.said is None:
                 raise ValueError(f"row {name} has neither a published number nor a published statement")
         if self.analysis is None and (missing := [b for b in BUDGETS if b not in self.budgets]):
             raise ValueError(f"budgets {', '.join(missing)} are missing")
         return self
+
+    def _is_ours(self, name: str, row: Row, tuned: Tuned) -> None:
+        if self.analysis is not None or tuned.row not in self.rows or self.rows[tuned.row].tuned is not None:
+            raise ValueError(f"row {name} has settings instead of those of {tuned.row!r}, which is not a trained row")
+        if row.published is not None or row.said is not None or row.claim:
+            raise ValueError(f"row {name} has settings of ours: the paper has no number or statement for it")
+        for other, compared in self.rows.items():
+            if any(name in claim.rows for claim in compared.claim):
+                raise ValueError(f"row {other} is compared with {name}, which has settings of ours")
 
     def _can_be_measured_again(self, name: str, row: Row, trained: str) -> None:
         if self.analysis is not None or trained not in self.rows or self.rows[trained].trained_as is not None:
