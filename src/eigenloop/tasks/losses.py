@@ -7,6 +7,11 @@ from torch import Tensor, nn
 
 from eigenloop.tasks.base import Batch
 
+#: The float32 numbers of an AVX-512 register. Over a last dimension that is shorter, torch computes the softmax number
+#: by number; with classes first it computes a register of positions at a time. Loss and gradient of 51,000 positions x
+#: 9 classes: 10.5 ms and 1.7 ms; of 16 classes: 1.7 and 3.4 (one thread, Zen 4).
+_VECTOR = 16
+
 
 def valid_mask(batch: Batch) -> Tensor | None:
     """Return which time steps are valid, (T, B), or None if all are."""
@@ -30,10 +35,16 @@ def cross_entropy(outputs: Tensor, targets: Tensor, mask: Tensor | None = None) 
         targets: (...) classes.
         mask: (...) positions that count; None for all.
     """
-    if mask is None:
-        return nn.functional.cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="sum")
-    terms = nn.functional.cross_entropy(outputs.flatten(0, -2), targets.flatten(), reduction="none")
-    return (terms * mask.flatten()).sum()
+    terms = log_losses(outputs, targets)
+    return terms.sum() if mask is None else (terms * mask.flatten()).sum()
+
+
+def log_losses(outputs: Tensor, targets: Tensor) -> Tensor:
+    """Return -log p(target) of every position, flattened; the arguments are those of `cross_entropy`."""
+    logits, classes = outputs.flatten(0, -2), targets.flatten()
+    if logits.shape[1] < _VECTOR:
+        return nn.functional.cross_entropy(logits.mT[None], classes[None], reduction="none")[0]
+    return nn.functional.cross_entropy(logits, classes, reduction="none")
 
 
 def squared_error(outputs: Tensor, targets: Tensor, mask: Tensor | None = None) -> Tensor:

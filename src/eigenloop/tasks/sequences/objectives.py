@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from eigenloop.tasks.base import Batch
-from eigenloop.tasks.losses import valid_mask
+from eigenloop.tasks.losses import log_losses, valid_mask
 from eigenloop.tasks.tally import Tally
 
 #: With more classes than this, the recall of each class is not computed during training.
@@ -46,7 +46,7 @@ class Classes:
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
         """Return the sum of -w log p(target)."""
-        terms = nn.functional.cross_entropy(outputs.flatten(0, -2), batch.targets.flatten(), reduction="none")
+        terms = log_losses(outputs, batch.targets)
         return terms.sum() if _alike(batch, self.weights) else (terms * self._weights(batch).flatten()).sum()
 
     def terms(self, batch: Batch) -> float:
