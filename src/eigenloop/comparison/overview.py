@@ -30,7 +30,7 @@ NAMES = (
 TUNED = (
     "What a method can do where the paper's own settings are not the best ones. Ours were chosen on validation data, "
     "never on test data, among the few variants of `investigations/our_settings.py`; task, size and number of steps "
-    "are the paper's. Other models in the same table were not tuned, so these numbers decide no claim."
+    "are the paper's. The other models of a table keep the paper's settings, so these numbers decide no claim."
 )
 TIMES = (
     "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "

@@ -38,7 +38,7 @@ def render(sheets: Sequence[Sheet]) -> str:
                 escaped(each.paper.row.label),
                 escaped(wording.ours(each.paper)),
                 escaped(wording.ours(each.ours)),
-                prose(each.changes),
+                linked(each.changes, ""),
             )
             for each in tuned
         ]
