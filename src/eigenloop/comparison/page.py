@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Sequence
 
@@ -32,7 +33,10 @@ def render(sheets: Sequence[Sheet]) -> str:
             chapters=chapters,
             claims=[score for score in judged if score.listed],
             unlisted=verdicts.unlisted(judged),
-            pairs=pairs(sheets),
+            pairs=[
+                (sheet.experiment, list(own))
+                for sheet, own in itertools.groupby(pairs(sheets), lambda pair: pair.sheet)
+            ],
             plot=plot,
             failures=overview.failures(sheets, judged),
             missing=overview.missing(sheets),
