@@ -1,22 +1,42 @@
-"""Search for settings that suit each paper's main model better than the paper's, on validation data.
+"""Search for settings that suit a paper's main model better than the paper's, on validation data.
 
-One thing is changed at a time, with seed 0, and what helps is combined; the best becomes the row "our settings" of the
-experiment, which is then run with several seeds like any other. Test data are not looked at here.
+A few variants are trained with seed 0; the best becomes the row "our settings" of the experiment, which is then run
+with several seeds like any other. Test data are not looked at here.
 
     python investigations/our_settings.py nnrnn
-    python investigations/our_settings.py ncgru --only "both rates 2e-3"
+    python investigations/our_settings.py ncgru --only "both rates 0.002"
 """
 
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
-from variants import Changes, measured
+from variants import Changes, add_options, run
 
-#: The rates that suit NC-GRU on parenthesis, tried with the models that it is compared with.
-FASTER: dict[str, Changes] = {
-    f"both rates {rate:g}": {"optimizer": {"lr": rate, "recurrent_lr": rate}} for rate in (5e-3, 1e-2)
-}
+
+def slow_eigenvalues(lr: float, recurrent_lr: float, optimizer: dict[str, Any] | None = None, **model: Any) -> Changes:
+    """Return the changes for an nnRNN whose theta and gamma have the rate of P."""
+    return {
+        "model": {"slow_eigenvalues": True, **model},
+        "optimizer": {**(optimizer or {}), "lr": lr, "recurrent_lr": recurrent_lr},
+    }
+
+
+def both(rate: float) -> Changes:
+    """Return the changes for the same rate inside and outside the recurrent matrix."""
+    return {"optimizer": {"lr": rate, "recurrent_lr": rate}}
+
+
+def falling(factor: float, after: int) -> Changes:
+    """Return the changes for rates that are multiplied by a factor after so many steps."""
+    return {"schedule": {"name": "factor", "factor": factor, "every": after, "unit": "step"}}
+
+
+ADAM = {"name": "adam"}
+FIFTH = falling(0.2, 15000)
+#: The rates that suit NC-GRU on parenthesis, for the models that it is compared with.
+FASTER = {f"both rates {rate:g}": both(rate) for rate in (5e-3, 1e-2)}
 
 #: Experiment and row with the paper's settings, and what is changed of them.
 SEARCHES: dict[str, tuple[str, str, dict[str, Changes]]] = {
@@ -24,43 +44,15 @@ SEARCHES: dict[str, tuple[str, str, dict[str, Changes]]] = {
         "nnrnn-table2",
         "nnrnn",
         {
-            "slow eigenvalues, rates 1e-3 and 1e-4": {
-                "model": {"slow_eigenvalues": True},
-                "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
-            },
-            "slow eigenvalues, rates 1e-3 and 1e-5": {
-                "model": {"slow_eigenvalues": True},
-                "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-5},
-            },
-            "slow eigenvalues, rates 2e-3 and 1e-4": {
-                "model": {"slow_eigenvalues": True},
-                "optimizer": {"lr": 2e-3, "recurrent_lr": 1e-4},
-            },
-            "slow eigenvalues, rates 1e-3 and 1e-4, a third after 1,000 steps": {
-                "model": {"slow_eigenvalues": True},
-                "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
-                "schedule": {"name": "factor", "factor": 0.3, "every": 1000, "unit": "step"},
-            },
-            "slow eigenvalues, Adam, rates 1e-3 and 1e-4": {
-                "model": {"slow_eigenvalues": True},
-                "optimizer": {"name": "adam", "lr": 1e-3, "recurrent_lr": 1e-4},
-            },
-            "slow eigenvalues, rates 1e-3 and 1e-4, T decay 1e-2": {
-                "model": {"slow_eigenvalues": True, "triangle_decay": 1e-2},
-                "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
-            },
-            "slow eigenvalues, rates 1e-3 and 1e-4, T decay 1": {
-                "model": {"slow_eigenvalues": True, "triangle_decay": 1.0},
-                "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-4},
-            },
-            "slow eigenvalues, rates 1e-3 and 1e-5, T decay 1e-2": {
-                "model": {"slow_eigenvalues": True, "triangle_decay": 1e-2},
-                "optimizer": {"lr": 1e-3, "recurrent_lr": 1e-5},
-            },
-            "slow eigenvalues, Adam, rates 1e-3 and 1e-5, T decay 1e-2": {
-                "model": {"slow_eigenvalues": True, "triangle_decay": 1e-2},
-                "optimizer": {"name": "adam", "lr": 1e-3, "recurrent_lr": 1e-5},
-            },
+            "rates 1e-3 and 1e-4": slow_eigenvalues(1e-3, 1e-4),
+            "rates 1e-3 and 1e-5": slow_eigenvalues(1e-3, 1e-5),
+            "rates 2e-3 and 1e-4": slow_eigenvalues(2e-3, 1e-4),
+            "rates 1e-3 and 1e-4, 0.3 of them after 1,000 steps": slow_eigenvalues(1e-3, 1e-4) | falling(0.3, 1000),
+            "rates 1e-3 and 1e-4, Adam": slow_eigenvalues(1e-3, 1e-4, ADAM),
+            "rates 1e-3 and 1e-4, T decay 1e-2": slow_eigenvalues(1e-3, 1e-4, triangle_decay=1e-2),
+            "rates 1e-3 and 1e-4, T decay 1": slow_eigenvalues(1e-3, 1e-4, triangle_decay=1.0),
+            "rates 1e-3 and 1e-5, T decay 1e-2": slow_eigenvalues(1e-3, 1e-5, triangle_decay=1e-2),
+            "rates 1e-3 and 1e-5, T decay 1e-2, Adam": slow_eigenvalues(1e-3, 1e-5, ADAM, triangle_decay=1e-2),
         },
     ),
     "ncgru": (
@@ -68,21 +60,11 @@ SEARCHES: dict[str, tuple[str, str, dict[str, Changes]]] = {
         "ncgru",
         {
             "as in the paper": {},
-            "both rates 2e-3": {"optimizer": {"lr": 2e-3, "recurrent_lr": 2e-3}},
-            "both rates 5e-3": {"optimizer": {"lr": 5e-3, "recurrent_lr": 5e-3}},
-            "both rates 1e-2": {"optimizer": {"lr": 1e-2, "recurrent_lr": 1e-2}},
-            "both rates 5e-3, a fifth after 15,000 steps": {
-                "optimizer": {"lr": 5e-3, "recurrent_lr": 5e-3},
-                "schedule": {"name": "factor", "factor": 0.2, "every": 15000, "unit": "step"},
-            },
+            **{f"both rates {rate:g}": both(rate) for rate in (2e-3, 5e-3, 1e-2)},
             "rate of A 1e-4": {"optimizer": {"recurrent_lr": 1e-4}},
-            "rates a fifth after 15,000 steps": {
-                "schedule": {"name": "factor", "factor": 0.2, "every": 15000, "unit": "step"}
-            },
-            "both rates 2e-3, a fifth after 15,000 steps": {
-                "optimizer": {"lr": 2e-3, "recurrent_lr": 2e-3},
-                "schedule": {"name": "factor", "factor": 0.2, "every": 15000, "unit": "step"},
-            },
+            "a fifth of the rates after 15,000 steps": FIFTH,
+            "both rates 0.002, a fifth after 15,000 steps": both(2e-3) | FIFTH,
+            "both rates 0.005, a fifth after 15,000 steps": both(5e-3) | FIFTH,
         },
     ),
     "gru on parenthesis": ("ncgru-table1", "gru", FASTER),
@@ -92,20 +74,12 @@ SEARCHES: dict[str, tuple[str, str, dict[str, Changes]]] = {
 
 
 def main() -> None:
-    """Train every variant and print a line for each."""
+    """Train the variants of a search and print a line for each."""
     parser = argparse.ArgumentParser()
     parser.add_argument("search", choices=sorted(SEARCHES))
-    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--only", nargs="*", help="names of variants")
+    add_options(parser)
     options = parser.parse_args()
-    experiment, row, variants = SEARCHES[options.search]
-    for name, changes in variants.items():
-        if options.only and name not in options.only:
-            continue
-        for seed in options.seeds:
-            loss, matrix = measured(experiment, row, changes, seed)
-            numbers = "".join(f", {key} {value:.3g}" for key, value in matrix.items())
-            print(f"{options.search}, {name}, seed {seed}: validation loss {loss:.3g}{numbers}", flush=True)
+    run(*SEARCHES[options.search], options)
 
 
 if __name__ == "__main__":

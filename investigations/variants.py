@@ -1,9 +1,11 @@
-"""Train a row of an experiment with some settings changed, and measure it on validation data."""
+"""Train rows of an experiment with some settings changed, and print what they reach on validation data."""
 
 from __future__ import annotations
 
+import argparse
 import copy
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,3 +29,18 @@ def measured(experiment: str, row: str, changes: Changes, seed: int) -> tuple[fl
         summary = train(make_config(settings, papers=False), Path(folder) / "run")
         net, _, _ = load_run(Path(folder) / "run")
         return summary["best"]["loss"], learned(net)
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose variants and seeds."""
+    parser.add_argument("--seeds", type=int, nargs="+", default=[0])
+    parser.add_argument("--only", nargs="*", help="names of variants; default: all")
+
+
+def run(experiment: str, row: str, variants: Mapping[str, Changes], options: argparse.Namespace) -> None:
+    """Train the variants of a row that the options choose, and print a line for each seed."""
+    for name, changes in variants.items():
+        for seed in options.seeds if not options.only or name in options.only else ():
+            loss, matrix = measured(experiment, row, changes, seed)
+            numbers = "".join(f", {key} {value:.3g}" for key, value in matrix.items())
+            print(f"{row}, {name}, seed {seed}: validation loss {loss:.3g}{numbers}", flush=True)
