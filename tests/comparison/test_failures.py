@@ -5,13 +5,13 @@ from pathlib import Path
 import made_up
 from made_up import ROWS, record
 
-from eigenloop.comparison import overview
+from eigenloop.comparison import Sheet, overview, page, summary
 from eigenloop.comparison.claims import findings
 from eigenloop.comparison.scorecard import scores
 
 
-def failures(folder: Path, **values: float) -> list[tuple[str, str]]:
-    """The failures of a table with these numbers at the paper's length; "known" and "same" have a common cause."""
+def table(folder: Path, **values: float) -> Sheet:
+    """A table with these numbers at the paper's length; "known" and "same" have a common cause."""
     model = {"settings": ROWS["gru"]["settings"], "published": 1.0}
     rows = {
         "first": {"label": "first", "claim": {"below": 2.0}},
@@ -19,9 +19,15 @@ def failures(folder: Path, **values: float) -> list[tuple[str, str]]:
         "same": {"label": "same", "cause": "A cause.", "claim": {"below": 2.0}},
     }
     made = made_up.experiment(rows={name: model | row for name, row in rows.items()})
-    runs = {name: record(value, budget="full") for name, value in values.items()}
-    sheets = [made_up.sheet(folder, made, **runs)]
-    return [(one.what, one.cause) for one in overview.failures(sheets, scores(findings(sheets)))]
+    return made_up.sheet(folder, made, **{name: record(value, budget="full") for name, value in values.items()})
+
+
+def failures(folder: Path, **values: float) -> list[tuple[str, str]]:
+    """What did not reproduce in such a table, and why."""
+    sheet = table(folder, **values)
+    listed = overview.failures([sheet], scores(findings([sheet])))
+    assert all(experiment is sheet.experiment for experiment, _ in listed)
+    return [(one.what, one.cause) for _, own in listed for one in own]
 
 
 def test_within_a_factor_of_two_is_not_listed(tmp_path: Path) -> None:
@@ -29,13 +35,26 @@ def test_within_a_factor_of_two_is_not_listed(tmp_path: Path) -> None:
 
 
 def test_much_better_is_listed_as_well_as_much_worse(tmp_path: Path) -> None:
-    better = "Better than published by more than a factor of 2: first 0.40 x"
+    better = "Better than published: first (0.40 x)"
     assert failures(tmp_path, first=0.4, known=1.0, same=1.0) == [(better, "")]
-    worse = "Worse than published by more than a factor of 2: known 3.0 x"
+    worse = "Worse than published: known (3.0 x)"
     assert failures(tmp_path, first=0.4, known=3.0, same=1.0) == [(worse, "A cause."), (better, "")]
 
 
 def test_what_has_one_cause_is_one_failure(tmp_path: Path) -> None:
     claim = "same: 3.00 (our criterion: loss below 2)"
-    worse = "Worse than published by more than a factor of 2: known 4.0 x; same 3.0 x"
+    worse = "Worse than published: known (4.0 x); same (3.0 x)"
     assert failures(tmp_path, first=1.0, known=4.0, same=3.0) == [(f"{claim}. {worse}", "A cause.")]
+
+
+def test_a_single_failure_stands_beside_its_table(tmp_path: Path) -> None:
+    sheet = table(tmp_path, first=0.4, known=1.0, same=1.0)
+    assert "#made-up). **Better than published: first (0.40 x).** Not investigated yet.\n" in summary.render([sheet])
+    assert "<b>Better than published: first (0.40 x).</b> Not investigated yet." in page.render([sheet])
+
+
+def test_several_failures_stand_below_their_table(tmp_path: Path) -> None:
+    sheet = table(tmp_path, first=0.4, known=3.0, same=1.0)
+    item = "    - **Worse than published: known (3.0 x).** A cause."
+    assert f"#made-up):\n{item}\n    - **Better" in summary.render([sheet])
+    assert "<li><b>Worse than published: known (3.0 x).</b> A cause.</li>" in page.render([sheet])

@@ -63,3 +63,8 @@ def _whole(cell: str) -> str:
 def bullets(items: Sequence[str]) -> str:
     """Return a bulleted list."""
     return "\n".join(f"- {item}" for item in items)
+
+
+def nested(head: str, items: Sequence[str]) -> str:
+    """Return a text for `bullets` that has a list of its own below it; MkDocs needs an indent of four spaces."""
+    return "\n".join((head, *(f"    - {item}" for item in items)))

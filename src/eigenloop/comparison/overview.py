@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from eigenloop.comparison import costs, verdicts, wording
 from eigenloop.comparison.pairs import OFF, far_off, numbers
@@ -26,6 +26,10 @@ NAMES = (
     "with P orthogonal and Theta = Λ + T: Λ has the eigenvalues gamma exp(±i theta), and T is the triangle above them. "
     "Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset and update gate; those in brackets are "
     "orthogonal. Weights of QORNN have k bits."
+)
+FAILURES = (
+    f"Claims that fail, and numbers that differ from the published ones by more than a factor of {OFF:g} (in brackets, "
+    "ours over published), with what is known of the cause."
 )
 TUNED = (
     "What a method can do where the paper's own settings are not the best ones. Ours were chosen on validation data, "
@@ -90,44 +94,54 @@ def where(experiment: Experiment) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """A claim or a number that did not reproduce; `cause` is empty if it has not been investigated."""
+    """Claims or numbers that did not reproduce, and their common cause; it is empty if it has not been investigated."""
 
-    experiment: Experiment
     what: str
     cause: str
+
+    @property
+    def explanation(self) -> str:
+        """The cause, or a sentence that says that it is not known."""
+        return self.cause or "Not investigated yet."
 
 
 #: A number that is learned, such as a mean of eigenvalues, is neither better nor worse.
 _STANDINGS = {"better": "Better than", "worse": "Worse than", "differs": "Different from"}
 
 
-def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Failure]:
-    """List the claims that fail, and the numbers that are far from the published ones; those with a cause first."""
-    listed = []
-    for score in judged:
-        if score.failing:
-            own = _causes(finding.line for finding in score.failing)
-            others = _causes(finding.other for finding in score.failing if finding.other is not None)
-            listed.append(Failure(score.experiment, verdicts.failures(score), " ".join(others or own)))
+def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[tuple[Experiment, list[Failure]]]:
+    """List, for each table, the claims that fail and the numbers that are far from the published ones."""
+    tables = []
     for sheet in sheets:
-        groups: dict[tuple[str, str], list[Line]] = {}
-        for line in far_off([sheet]):
-            groups.setdefault((line.standing or "differs", line.row.cause or ""), []).append(line)
-        for (standing, cause), lines in groups.items():
-            rows = "; ".join(f"{line.row.label} {wording.ratio(line)}" for line in lines)
-            what = f"{_STANDINGS[standing]} published by more than a factor of {OFF:g}: {rows}"
-            listed.append(Failure(sheet.experiment, what, cause))
-    return sorted(_merged(listed), key=lambda failure: not failure.cause)
+        failing = [score for score in judged if score.experiment is sheet.experiment and score.failing]
+        if own := _merged([*map(_failed, failing), *_far(sheet)]):
+            tables.append((sheet.experiment, own))
+    return tables
+
+
+def _failed(score: Score) -> Failure:
+    own = _causes(finding.line for finding in score.failing)
+    others = _causes(finding.other for finding in score.failing if finding.other is not None)
+    return Failure(verdicts.failures(score), " ".join(others or own))
+
+
+def _far(sheet: Sheet) -> list[Failure]:
+    groups: dict[tuple[str, str], list[Line]] = {}
+    for line in far_off([sheet]):
+        groups.setdefault((line.standing or "differs", line.row.cause or ""), []).append(line)
+    listed = []
+    for (standing, cause), lines in groups.items():
+        rows = "; ".join(f"{line.row.label} ({wording.ratio(line)})" for line in lines)
+        listed.append(Failure(f"{_STANDINGS[standing]} published: {rows}", cause))
+    return listed
 
 
 def _merged(failures: Iterable[Failure]) -> list[Failure]:
-    """Return the failures, those of the same table and cause merged into one."""
-    groups: dict[tuple[str, str], Failure] = {}
+    """Return the failures, those of the same cause merged into one, and those without a cause last."""
+    groups: dict[str, list[str]] = {}
     for failure in failures:
-        key = failure.experiment.name, failure.cause
-        before = groups.get(key)
-        groups[key] = failure if before is None else replace(before, what=f"{before.what}. {failure.what}")
-    return list(groups.values())
+        groups.setdefault(failure.cause, []).append(failure.what)
+    return [Failure(". ".join(groups[cause]), cause) for cause in sorted(groups, key=lambda cause: not cause)]
 
 
 def _causes(lines: Iterable[Line]) -> list[str]:

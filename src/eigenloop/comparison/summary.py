@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from eigenloop.comparison import overview, verdicts, wording
 from eigenloop.comparison.claims import findings
-from eigenloop.comparison.markup import bullets, escaped, linked, prose, table
+from eigenloop.comparison.markup import bullets, escaped, linked, nested, prose, table
 from eigenloop.comparison.pairs import pairs
 from eigenloop.comparison.papers import WITHOUT_A_ROW
 from eigenloop.comparison.scorecard import Score, scores
@@ -23,8 +23,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     ]
     parts = [
         "# Published results, and ours",
-        f"**{wording.counted(sheets)}**",
-        overview.in_short(judged),
+        f"**{wording.counted(sheets)}** {overview.in_short(judged)}",
         f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser.",
         table(("paper", *overview.COUNTED), counted, overview.COUNTED),
         *_claims(judged),
@@ -44,7 +43,7 @@ def render(sheets: Sequence[Sheet]) -> str:
         ]
         parts += ["## With settings of ours", overview.TUNED, table(columns, rows, columns[2:4])]
     if failures := overview.failures(sheets, judged):
-        parts += ["## What did not reproduce", bullets(_failures(failures))]
+        parts += ["## What did not reproduce", overview.FAILURES, bullets(_failures(failures))]
     if missing := overview.missing(sheets):
         columns = ("where", "task", "rows not run", "rows run shorter", "time to run them")
         rows = [(_link(m.sheet.experiment), escaped(m.sheet.experiment.title), *m.cells) for m in missing]
@@ -52,7 +51,7 @@ def render(sheets: Sequence[Sheet]) -> str:
         parts.append(table(columns, rows, columns[2:]))
     parts.append(prose(WITHOUT_A_ROW))
     parts.append(
-        "---\n\nMade from `results/` by `make results` (`eigenloop report --published`). To change it, edit the "
+        "Made from `results/` by `make results` (`eigenloop report --published`). To change it, edit the "
         "experiments in `src/eigenloop/experiments/data` or run them; `eigenloop reproduce EXPERIMENT` runs one."
     )
     return "\n\n".join(parts) + "\n"
@@ -119,9 +118,10 @@ def _cells(line: Line | None) -> tuple[str, str, str]:
     return ("", "", "") if line is None else tuple(map(escaped, wording.pair(line)))  # type: ignore[return-value]
 
 
-def _failures(failures: Sequence[overview.Failure]) -> list[str]:
-    """Return an item for each failure with a known cause, and one item for all others."""
-    said = [(f"{_link(each.experiment)}. {escaped(each.what)}.", each.cause) for each in failures]
-    items = [f"{what} {linked(cause, '')}" for what, cause in said if cause]
-    rest = [what for what, cause in said if not cause]
-    return items + (["Not investigated yet: " + " ".join(rest)] if rest else [])
+def _failures(failures: Sequence[tuple[Experiment, Sequence[overview.Failure]]]) -> list[str]:
+    """Return an item for each table, with an inner list if there is more than one failure."""
+    items = []
+    for experiment, own in failures:
+        texts = [f"**{escaped(each.what)}.** {linked(each.explanation, '')}" for each in own]
+        items.append(f"{_link(experiment)}. {texts[0]}" if len(texts) == 1 else nested(f"{_link(experiment)}:", texts))
+    return items
