@@ -72,7 +72,7 @@ def test_a_file_is_about_what_its_name_says(name: str) -> None:
     assert experiment.differences
     for row in experiment.rows.values():
         if row.published is None and row.tuned is None:
-            assert row.said
+            assert row.said or (experiment.analysis is not None and (row.note or "").startswith("Not in the paper"))
         if row.claim:
             assert row.said, "a claim is what somebody said"
 
@@ -275,7 +275,7 @@ def test_rates_are_the_papers(name: str, row: str, rates: tuple[float, float]) -
 
 
 def test_a_guess_is_not_stated_as_a_fact_and_a_note_stands_at_its_row() -> None:
-    assert "We assume that it is the error of Wisdom" in " ".join(library.load("enrnn-table1").differences)
+    assert "does not say whether it divides by all" in " ".join(library.load("enrnn-table1").differences)
     rows = library.load("ncgru-table1").rows
     assert "100" not in (rows["gru"].note or "").replace("T = 100", "")
     assert "released script, which is for this length, has 100" in (rows["gru-200"].note or "")

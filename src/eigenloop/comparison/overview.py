@@ -17,13 +17,14 @@ ABOUT = (
     "paper has every row, what it was run with, and one command for each table."
 )
 NUMBERS = (
-    "Lower is better, but for accuracies (%). Ours with ± is the mean and the standard deviation over several seeds, "
+    "Lower is better. Ours with ± is the mean and the standard deviation over several seeds, "
     "without it one seed. The ratio is ours over published; ° marks a run that is shorter than the paper's, which has "
     "no ratio."
 )
 NAMES = (
     "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
-    "with P orthogonal and Theta = Λ + T: Λ has the eigenvalues gamma exp(±i theta), and T is the triangle above them. "
+    "with P orthogonal; Theta has blocks with the eigenvalues gamma exp(±i theta) on its diagonal, and below them a "
+    "triangle that the paper calls T too. "
     "Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset and update gate; those in brackets are "
     "orthogonal. Weights of QORNN have k bits."
 )

@@ -26,8 +26,9 @@ def render(paper: Paper, sheets: Sequence[Sheet]) -> str:
     if differences := wording.differences(sheets):
         parts.append("## Where the paper, its code and our runs differ")
         parts.append(
-            "Where the paper and its code disagree, or the paper is silent, this is what was done here. Errors in the "
-            "paper or its code have a reproducer each in [errata](../errata.md)."
+            "Where the paper and its code disagree, or the paper is silent, this is what was done here. Budget full is "
+            "the paper's length and budget hour a shorter run (`eigenloop reproduce --budget`). [Errata](../errata.md) "
+            "has a reproducer for the errors that change a result."
         )
         for items, texts in differences.items():
             parts += [f"**{escaped(items)}**", bullets([linked(text, ROOT) for text in texts])]

@@ -89,7 +89,7 @@ def _claims(judged: Sequence[Score]) -> list[str]:
         for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
     ]
     about = " ".join((verdicts.RULES, *verdicts.unlisted(judged)))
-    columns = ("where", "claim, in the paper's words", "verdict", "ours", "published", "runs")
+    columns = ("where", "claim, shortened", "verdict", "ours", "published", "runs")
     return ["## Claims", about, prose(overview.NAMES), *([table(columns, rows)] if rows else [])]
 
 

@@ -119,7 +119,7 @@ def remarks(line: Line) -> list[str]:
     sentences = []
     if row.said and row.published is not None:
         sentences.append(f"The paper: {row.said}.")
-    sentences += [_sentence(text) for text in (row.departs, row.note, row.cause) if text]
+    sentences += [_sentence(text) for text in (row.departs, row.note) if text]
     if row.tuned is not None:
         paper = line.experiment.rows[row.tuned.row].label
         sentences.append(_sentence(f"Instead of the settings of {paper}: {row.tuned.changes}"))
@@ -146,10 +146,10 @@ def remarks(line: Line) -> list[str]:
 
 
 def noted(lines: Sequence[Line]) -> list[tuple[str, str]]:
-    """List each distinct remark once, as the labels of its rows and its sentences."""
+    """List each distinct remark and each cause once, as the labels of its rows and its sentences."""
     about: dict[str, list[str]] = {}
     for line in lines:
-        if remark := " ".join(remarks(line)):
+        for remark in filter(None, (" ".join(remarks(line)), _sentence(line.row.cause or ""))):
             about.setdefault(remark, []).append(line.row.label)
     return [("; ".join(labels), remark) for remark, labels in about.items()]
 
@@ -184,7 +184,7 @@ def differences(sheets: Sequence[Sheet]) -> dict[str, list[str]]:
 
 
 def _sentence(text: str) -> str:
-    return text if text.endswith((".", "!", "?")) else f"{text}."
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
 def measured(sheet: Sheet) -> str:
@@ -194,14 +194,14 @@ def measured(sheet: Sheet) -> str:
         metrics = ", ".join(dict.fromkeys(names.quantity(metric) for metric, _ in kinds))
         return f"{metrics}, computed by `eigenloop analyse {sheet.experiment.analysis.name}`"
     chosen = all("valid" in line.plan.splits for line in sheet.lines if line.plan.splits)
-    written = "; ".join(f"{names.quantity(metric)} {_where(metric, measure, chosen)}" for metric, measure in kinds)
-    return f"{written}; {'higher' if sheet.experiment.higher_is_better else 'lower'} is better"
+    better = "higher is better" if sheet.experiment.higher_is_better else "lower is better"
+    return "; ".join(f"{names.quantity(metric)} {_where(metric, measure, chosen, better)}" for metric, measure in kinds)
 
 
-def _where(metric: str, measure: Measure, chosen: bool) -> str:
-    if metric in LEARNED:
+def _where(metric: str, measure: Measure, chosen: bool, better: str) -> str:
+    if metric in LEARNED:  # neither high nor low is better
         return f"of the trained matrix, {'best on the validation split' if chosen else 'at the end of training'}"
-    return MEASURES[measure] if chosen or measure != "test" else _UNCHOSEN
+    return f"{MEASURES[measure] if chosen or measure != 'test' else _UNCHOSEN} ({better})"
 
 
 def counted(sheets: Sequence[Sheet]) -> str:
@@ -213,12 +213,11 @@ def counted(sheets: Sequence[Sheet]) -> str:
         ours = [line for line in trained if line.outcome is not None and line.outcome.mean is not None]
         whole = sum(line.comparable for line in ours)
         length = f", {whole or 'none'} of them at the paper's length" if ours else ""
-        parts.append(f"Run again: {len(ours)} of {len(trained)} published numbers for trained networks{length}")
+        parts.append(f"{len(ours)} of {len(trained)} published numbers for trained networks{length}")
     if computed := [line for line in numbers if line.experiment.analysis is not None]:
         parts.append(f"{sum(line.filled for line in computed)} of {len(computed)} computed numbers")
-    if words := [line for line in lines if line.published is None]:
+    if words := [line for line in lines if line.published is None and line.row.said]:
         parts.append(
             f"{sum(line.filled for line in words)} of {len(words)} results that the papers show as curves or in words"
         )
-    text = "; ".join(parts) + "."
-    return text[:1].upper() + text[1:]
+    return f"Run again: {'; '.join(parts)}."

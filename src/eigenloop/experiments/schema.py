@@ -208,7 +208,7 @@ class Experiment(_Strict):
                 self._can_be_measured_again(name, row, row.trained_as)
             if row.tuned is not None:
                 self._is_ours(name, row, row.tuned)
-            elif row.published is None and row.said is None:
+            elif row.published is None and row.said is None and self.analysis is None:
                 raise ValueError(f"row {name} has neither a published number nor a published statement")
         if self.analysis is None and (missing := [b for b in BUDGETS if b not in self.budgets]):
             raise ValueError(f"budgets {', '.join(missing)} are missing")
