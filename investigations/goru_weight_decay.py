@@ -21,7 +21,6 @@ from eigenloop.readout import Model
 from eigenloop.training.network import build_network
 from eigenloop.training.optimizers import make_optimizer
 
-
 #: Gates whose free recurrent matrix the released code decays.
 GATES = {"goru": ("reset", "update"), "ncgru": (), "ncgru-ur": ("update",)}
 

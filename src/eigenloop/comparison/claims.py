@@ -142,8 +142,8 @@ def _obstacle(sides: Sequence[Side], claim: Claim) -> str:
     planned = {(o.progress.unit, o.progress.planned) for o in outcomes if o.progress is not None}
     if len(planned) > 1 and any(outcome.shorter for outcome in outcomes):
         return "one was trained longer than the other"
-    baseline, mean = outcomes[0].baseline, outcomes[0].mean
-    if _fails(sides[0], claim) and baseline is not None and mean is not None and mean > _NEAR * baseline * sides[0].line.scale:
+    baseline, mean, scale = outcomes[0].baseline, outcomes[0].mean, sides[0].line.scale
+    if _fails(sides[0], claim) and baseline is not None and mean is not None and mean > _NEAR * baseline * scale:
         return f"its loss is still above the baseline of {baseline:.3g}"
     return ""
 

@@ -8,11 +8,16 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
+from eigenloop.errors import RunError
 from eigenloop.runs import atomic
+from eigenloop.training.signals import Interruption
+
+Item = TypeVar("Item")
 
 #: Seconds that a training may take to save a checkpoint after it is asked to stop; then it is killed.
 _PATIENCE = 60.0
@@ -67,6 +72,60 @@ def start(folder: Path, settings: str, *, resumed: bool, arguments: Sequence[str
             start_new_session=True,  # so that Ctrl-C reaches only this process, which passes it on once
         )
     return Job(folder, process)
+
+
+def run_all(
+    items: Iterable[Item],
+    at_once: int,
+    *,
+    may_start: Callable[[Item, Sequence[Item]], bool],
+    start: Callable[[Item], Job | None],
+    refused: Callable[[Item, str], None],
+    ended: Callable[[Item, Job], bool],
+    watch: Callable[[Sequence[tuple[Item, Job]]], None],
+) -> bool:
+    """Run a training for each item, several in parallel; return whether all ended well.
+
+    On Ctrl-C or SIGTERM every training saves a checkpoint before KeyboardInterrupt is raised.
+
+    Args:
+        items: started in this order.
+        at_once: number of trainings that run in parallel.
+        may_start: whether an item may start beside those that are running; otherwise it is asked again later.
+        start: starts the training of an item; returns None if there is nothing left to train.
+        refused: called with an item and the message of the RunError that `start` raised.
+        ended: called when a training has ended; returns whether it ended well.
+        watch: called regularly with those that are running.
+    """
+    waiting, running, well = list(items), list[tuple[Item, Job]](), True
+    try:
+        with Interruption() as interruption:
+            while waiting or running:
+                if interruption.asked:
+                    raise KeyboardInterrupt
+                for item in list(waiting):
+                    if len(running) >= at_once:
+                        break
+                    if not may_start(item, [each for each, _ in running]):
+                        continue
+                    waiting.remove(item)
+                    try:
+                        job = start(item)
+                    except RunError as error:
+                        refused(item, str(error))
+                        well = False
+                    else:
+                        running += [(item, job)] if job is not None else []
+                done = [(item, job) for item, job in running if job.ended]
+                for item, job in done:
+                    running.remove((item, job))
+                    well = ended(item, job) and well
+                if not done:
+                    watch(running)
+                    time.sleep(0.2)
+    finally:
+        stop(job for _, job in running)
+    return well
 
 
 def stop(jobs: Iterable[Job]) -> None:

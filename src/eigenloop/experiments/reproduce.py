@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
@@ -18,7 +16,6 @@ from eigenloop.tasks import DataError
 from eigenloop.training import ConfigError, DivergedError, RunError, resume, train
 from eigenloop.training.runs import can_go_on, numerics_of_run, stored_config
 from eigenloop.training.settings.config import reads_files, with_data_dir
-from eigenloop.training.signals import Interruption
 
 
 class Watcher(Protocol):
@@ -41,12 +38,6 @@ class Watcher(Protocol):
 
     def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
         """A training ended, with its record, or with its error message in `problem`."""
-
-
-@dataclass
-class _Running:
-    run: Planned
-    job: processes.Job
 
 
 def reproduce(
@@ -85,36 +76,16 @@ def reproduce(
     if jobs == 0:
         done = [_here(run, results, work, watcher, _for_task(run, data_dir)) for run in waiting]
         return all(done)
-    running: list[_Running] = []
-    good = True
-    try:
-        with Interruption() as interruption:
-            while waiting or running:
-                if interruption.asked:
-                    raise KeyboardInterrupt
-                while len(running) < jobs and (run := _ready(waiting, running)) is not None:
-                    waiting.remove(run)
-                    try:
-                        running.append(_start(run, work, watcher, _for_task(run, data_dir)))
-                    except RunError as error:
-                        watcher.finished(run, None, str(error))
-                        good = False
-                ended = [each for each in running if each.job.ended]
-                for each in ended:
-                    running.remove(each)
-                    good = _end(each, results, watcher) and good
-                if not ended:
-                    watcher.waiting({each.run.label: each.job.folder for each in running})
-                    time.sleep(0.2)
-    finally:
-        processes.stop(each.job for each in running)
-    return good
-
-
-def _ready(waiting: Sequence[Planned], running: Sequence[_Running]) -> Planned | None:
-    """Return the first waiting run whose training is not running for another row; None if there is none."""
-    taken = {each.run.training.label for each in running}
-    return next((run for run in waiting if run.training.label not in taken), None)
+    return processes.run_all(
+        waiting,
+        jobs,
+        # Rows that share a training wait for it, and then reuse its result.
+        may_start=lambda run, running: run.training.label not in {each.training.label for each in running},
+        start=lambda run: _start(run, work, watcher, _for_task(run, data_dir)),
+        refused=lambda run, problem: watcher.finished(run, None, problem),
+        ended=lambda run, job: _end(run, job, results, watcher),
+        watch=lambda running: watcher.waiting({run.label: job.folder for run, job in running}),
+    )
 
 
 def collect(runs: Sequence[Planned], results: Path, work: Path) -> list[tuple[Planned, Record]]:
@@ -193,7 +164,7 @@ def _usable(run: Planned, folder: Path) -> bool:
     )
 
 
-def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> _Running:
+def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) -> processes.Job:
     """Start or resume a training in its own process."""
     folder, resumed = _place(run, work, watcher)
     arguments = [] if data_dir is None else ["--data-dir", str(data_dir)]
@@ -202,7 +173,7 @@ def _start(run: Planned, work: Path, watcher: Watcher, data_dir: Path | None) ->
     except OSError as error:
         raise records.unwritable(folder.parent, error) from error
     watcher.started(run, resumed)
-    return _Running(run, job)
+    return job
 
 
 def _same_settings(run: Planned, folder: Path) -> bool:
@@ -212,12 +183,11 @@ def _same_settings(run: Planned, folder: Path) -> bool:
         return False
 
 
-def _end(running: _Running, results: Path, watcher: Watcher) -> bool:
+def _end(run: Planned, job: processes.Job, results: Path, watcher: Watcher) -> bool:
     """Record the result of a training in another process; return whether it was complete."""
-    job = running.job
-    if job.process.returncode in (0, 1) and _written(running.run, job.folder, results, watcher):
+    if job.process.returncode in (0, 1) and _written(run, job.folder, results, watcher):
         return True
-    watcher.finished(running.run, None, job.last_words())
+    watcher.finished(run, None, job.last_words())
     return False
 
 

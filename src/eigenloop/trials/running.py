@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -15,7 +14,6 @@ from eigenloop.runs import RunFolder, read_summary
 from eigenloop.tasks import Sequences
 from eigenloop.training import Config, resume, train
 from eigenloop.training.runs import stored_config
-from eigenloop.training.signals import Interruption
 from eigenloop.trials.plan import Trial
 
 
@@ -72,45 +70,39 @@ def is_done(folder: Path) -> bool:
     return summary is not None and summary.status != "stopped"
 
 
-def _beside(waiting: list[Trial], out: Path, watcher: Watcher, jobs: int) -> bool:
-    running: dict[str, tuple[Trial, processes.Job]] = {}
-    told: set[str] = set()
-    good = True
-    try:
-        with Interruption() as interruption:
-            while waiting or running:
-                if interruption.asked:
-                    raise KeyboardInterrupt
-                for trial in list(waiting):
-                    if len(running) >= jobs:
-                        break
-                    if RunFolder(folder_of(trial, out)).is_held():
-                        if trial.name not in told:
-                            watcher.held(trial)
-                            told.add(trial.name)
-                        continue
-                    waiting.remove(trial)
-                    if trial.name in told and _is_done(trial, out):
-                        watcher.skipped(trial)
-                        continue
-                    try:
-                        running[trial.name] = trial, _start(trial, out, watcher)
-                    except RunError as error:
-                        watcher.finished(trial, folder_of(trial, out), str(error))
-                        good = False
-                ended = [name for name, (_, job) in running.items() if job.ended]
-                for name in ended:
-                    trial, job = running.pop(name)
-                    # A diverged training exits with status 1, as errors do, but it is a result.
-                    done = is_done(job.folder)
-                    watcher.finished(trial, job.folder, None if done else job.last_words())
-                    good = good and done
-                if not ended:
-                    watcher.waiting({name: job.folder for name, (_, job) in running.items()})
-                    time.sleep(0.2)
-    finally:
-        processes.stop(job for _, job in running.values())
-    return good
+def _beside(waiting: Sequence[Trial], out: Path, watcher: Watcher, jobs: int) -> bool:
+    """Train in processes of their own."""
+    held: set[str] = set()
+
+    def may_start(trial: Trial, _: Sequence[Trial]) -> bool:
+        if not RunFolder(folder_of(trial, out)).is_held():
+            return True
+        if trial.name not in held:
+            held.add(trial.name)
+            watcher.held(trial)
+        return False
+
+    def start(trial: Trial) -> processes.Job | None:
+        if trial.name in held and _is_done(trial, out):  # by the process that held it
+            watcher.skipped(trial)
+            return None
+        return _start(trial, out, watcher)
+
+    def ended(trial: Trial, job: processes.Job) -> bool:
+        # A diverged training exits with status 1, as errors do, but it is a result.
+        done = is_done(job.folder)
+        watcher.finished(trial, job.folder, None if done else job.last_words())
+        return done
+
+    return processes.run_all(
+        waiting,
+        jobs,
+        may_start=may_start,
+        start=start,
+        refused=lambda trial, problem: watcher.finished(trial, folder_of(trial, out), problem),
+        ended=ended,
+        watch=lambda running: watcher.waiting({trial.name: job.folder for trial, job in running}),
+    )
 
 
 def _start(trial: Trial, out: Path, watcher: Watcher) -> processes.Job:
