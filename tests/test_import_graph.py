@@ -12,7 +12,7 @@ from import_graph import ALLOWED, EVERYWHERE, SOURCE, imports, parts, violations
 MISTAKES = {
     "from eigenloop.recurrence import simple": "matrices/wrong.py:2: matrices imports recurrence",
     "from eigenloop import recurrence": "matrices/wrong.py:2: matrices imports recurrence",
-    "import eigenloop.training.config": "matrices/wrong.py:2: matrices imports training",
+    "import eigenloop.training.settings.config": "matrices/wrong.py:2: matrices imports training",
     "import eigenloop as el; layer = el.RNN": "matrices/wrong.py:2: matrices imports layers",
     "from eigenloop import build": "matrices/wrong.py:2: matrices imports models",
     "from ..layers.rnn import RNN": "matrices/wrong.py:2: matrices imports layers",

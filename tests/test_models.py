@@ -122,6 +122,24 @@ def test_every_name_builds_reproducibly_and_runs() -> None:
         assert made[0].penalty().shape == ()
 
 
+@pytest.mark.parametrize("name", el.models.NAMES)
+def test_double_precision_has_its_digits_from_the_start(name: str) -> None:
+    """Numbers that were drawn in float32 and converted have none beyond the seventh."""
+    made = el.build(name, 3, 8, dtype=torch.float64)
+    drawn = [torch.view_as_real(p) if p.is_complex() else p for p in made.parameters()]
+    for values in (p.detach() for p in drawn if p.unique().numel() > 2):
+        assert values.dtype == torch.float64
+        assert not torch.equal(values, values.float().double())
+    if name == "rnn-orth":
+        assert el.matrices.orthogonality_defect(made.recurrent_matrix()) < 1e-14
+
+
+@pytest.mark.parametrize("name", ["eurnn", "urnn-full"])
+def test_a_complex_state_has_no_bfloat16(name: str) -> None:
+    with pytest.raises(TypeError, match="no complex bfloat16: use float32 or float64"):
+        el.build(name, 3, 8, dtype=torch.bfloat16)
+
+
 def test_options_reach_matrix_and_layer() -> None:
     scornn = el.build("scornn", 3, 8, negative=3, batch_first=True, nonlinearity="relu", dtype=torch.float64)
     assert scornn.recurrent_l0.negative == 3

@@ -65,6 +65,26 @@ def test_defaults_and_options_of_the_layer_are_taken() -> None:
     assert el.build("gru", 3, 8, recurrent="householder", init="tensorflow").constrained == ("candidate",)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_none_is_the_models_own_matrix(name: str) -> None:
+    """For an LSTM or GRU: no constraint, as el.LSTM has it."""
+    plain, given = (
+        el.build(name, 3, 8, generator=torch.Generator().manual_seed(0), **options)
+        for options in ({}, {"recurrent": None})
+    )
+    assert repr(plain) == repr(given)
+    for (key, ours), (other, theirs) in zip(plain.state_dict().items(), given.state_dict().items(), strict=True):
+        assert key == other
+        assert torch.equal(ours, theirs)
+
+
+def test_none_leaves_the_options_of_the_own_matrix_their_effect() -> None:
+    assert el.build("scornn", 3, 8, recurrent=None, negative=3).recurrent_l0.negative == 3
+    for name, gate in (("lstm", "cell"), ("gru", "candidate")):
+        made = el.build(name, 3, 8, recurrent=None, constrained=(gate,))
+        assert isinstance(getattr(made.recurrent_l0, gate), el.matrices.ScaledCayley)
+
+
 def settings(**model: Any) -> dict[str, Any]:
     return {"task": {"name": "parenthesis"}, "model": {"name": "scornn", **model}}
 

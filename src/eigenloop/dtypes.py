@@ -23,9 +23,14 @@ def real(dtype: torch.dtype) -> torch.dtype:
 def complex(dtype: torch.dtype) -> torch.dtype:
     """Return the complex dtype whose real and imaginary parts have the given dtype.
 
+    Raises:
+        TypeError: it is bfloat16, which has no complex counterpart.
+
     >>> complex(torch.float64)
     torch.complex128
     """
+    if dtype == torch.bfloat16:
+        raise TypeError("there is no complex bfloat16: use float32 or float64 for a network with a complex state")
     return _COMPLEX.get(dtype, dtype)
 
 
@@ -51,10 +56,7 @@ def keeping_kind(convert: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tens
     def converted(tensor: Tensor) -> Tensor:
         if tensor.is_complex():
             parts = convert(torch.view_as_real(tensor))
-            if parts.dtype == torch.bfloat16:
-                raise TypeError(
-                    "there is no complex bfloat16: use float32 or float64 for a network with a complex state"
-                )
+            complex(parts.dtype)  # raises a TypeError if there is none
             return torch.view_as_complex((parts.real if parts.is_complex() else parts).contiguous())
         result = convert(tensor)
         return result.real.contiguous() if result.is_complex() else result

@@ -23,8 +23,8 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
 
     Besides the options of each model, every layer option of `RNN`, `GRU`, `LSTM` or `FastGRNN` is accepted
     (``num_layers``, ``batch_first``, ``nonlinearity``, ``dtype``, ...), and ``generator=`` for reproducible draws.
-    ``recurrent=`` replaces the model's own recurrent matrix; options of that matrix would then have no effect and raise
-    an error.
+    ``recurrent=`` replaces the model's own recurrent matrix (None: does not); options of that matrix would then have no
+    effect and raise an error.
 
     | name | model | own options |
     |---|---|---|
@@ -64,6 +64,8 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
         raise TypeError(
             f"{name} has no option {', '.join(map(repr, unknown))}: its options are {', '.join(dict.fromkeys(valid))}"
         )
+    if options.get("recurrent") is None:
+        options.pop("recurrent", None)
     useless = without_effect(recipe, options)
     if useless:
         raise ValueError(
@@ -76,6 +78,6 @@ def build(name: str, input_size: int, hidden_size: Size, **options: Any) -> RNN 
 
 def _options_of(function: Callable[..., Any]) -> list[str]:
     """List the options that a recipe or layer accepts, without those that the recipe sets itself."""
-    decided = ("self", "mode", "input_size", "hidden_size", "proj_size")
+    decided = ("self", "input_size", "hidden_size", "proj_size")
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.name not in decided and p.kind is not p.VAR_KEYWORD]

@@ -39,3 +39,32 @@ def pooled(states: Tensor, pool: Pool, lengths: Tensor | None, time: int) -> Ten
     if pool == "max":
         return states.masked_fill(~valid, -torch.inf).amax(time)
     return torch.where(valid, states, 0).sum(time) / lengths[:, None].to(states.dtype)
+
+
+class RunningPool:
+    """The mean or maximum of the states so far, given one step after the other.
+
+    >>> pool = RunningPool("mean")
+    >>> [pool(torch.tensor([value])).item() for value in (1.0, 3.0, 8.0)]
+    [1.0, 2.0, 4.0]
+    """
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all states."""
+        self._steps = 0
+        self._sum_or_max: Tensor | None = None
+
+    def __call__(self, state: Tensor) -> Tensor:
+        """Take the next state, and return the mean or maximum of all states since the last reset."""
+        self._steps += 1
+        before = self._sum_or_max
+        if self._pool == "max":
+            self._sum_or_max = state.clone() if before is None else torch.maximum(before, state)
+            return self._sum_or_max
+        # A stream may run for millions of steps, whose sum needs more digits than a state has.
+        self._sum_or_max = state.to(torch.float64, copy=True) if before is None else before + state
+        return (self._sum_or_max / self._steps).to(state.dtype)

@@ -12,7 +12,7 @@ from eigenloop import dtypes
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
-from eigenloop.pooling import checked_pool, pooled
+from eigenloop.pooling import RunningPool, checked_pool, pooled
 from eigenloop.quantization.quantizer import checked_bits
 from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.scaling import Scaling
@@ -89,7 +89,7 @@ class Model(QuantizableReadout):
         if last and pool not in (None, "last"):
             raise ValueError(f"last=True and pool={pool!r} exclude each other: give one of them")
         self.rnn, self.pool = rnn, checked_pool("last" if last else pool)
-        self.complex_readout = complex_readout or getattr(rnn, "complex_readout", "real")
+        self.complex_readout = complex_readout or rnn.complex_readout
         features = (
             rnn.hidden_sizes[-1]
             * (2 if rnn.bidirectional else 1)
@@ -143,18 +143,19 @@ class Model(QuantizableReadout):
         """
         input = _pointwise(self.entered, input)
         if self.input_dropout and self.training:
-            input = locked_dropout(_tensor(input, "input_dropout"), self.input_dropout, self._time)
+            x = _tensor(input, "input_dropout")
+            input = locked_dropout(x, self.input_dropout, self._time(x))
         out, state = self.rnn(input, hx, lengths=lengths)
         read = self._pooled(out, state, lengths)
         if self.output_dropout and self.training:
-            time = None if self.pool is not None else self._time
-            read = locked_dropout(_tensor(read, "output_dropout"), self.output_dropout, time)
+            h = _tensor(read, "output_dropout")
+            read = locked_dropout(h, self.output_dropout, self._time(h) if self.pool is None else None)
         V = self.readout_weight()
         return _pointwise(lambda h: self.read(h, V), read), state
 
     def read(self, h: Tensor, V: Tensor | None = None) -> Tensor:
         """Return the outputs V h + c for states h; `V` saves computing `readout_weight()` again."""
-        y = nn.functional.linear(self._real(h), self.readout_weight() if V is None else V, self.readout.bias)
+        y = nn.functional.linear(self.real_features(h), self.readout_weight() if V is None else V, self.readout.bias)
         return y if self.output_scaling is None else self.output_scaling.back(y)
 
     def entered(self, x: Tensor) -> Tensor:
@@ -167,10 +168,9 @@ class Model(QuantizableReadout):
         """Return the outputs for final states as the layer returns them: (B, output_size)."""
         return self.read(self._last_of(state))
 
-    @property
-    def _time(self) -> int:
-        """The dimension of time in inputs and outputs."""
-        return 1 if self.rnn.batch_first else 0
+    def _time(self, sequence: Tensor) -> int:
+        """Return the dimension of time of inputs or states: (T, B, n), (B, T, n) with ``batch_first``, or (T, n)."""
+        return 1 if self.rnn.batch_first and sequence.dim() == 3 else 0
 
     def embedded(self, tokens: Tensor) -> Tensor:
         """Look up the embeddings of tokens, in training with `embedding_dropout` (Gal, Ghahramani 2016)."""
@@ -187,12 +187,12 @@ class Model(QuantizableReadout):
             return out
         if self.pool == "last":
             return self._last_of(state)
-        time = self._time
         if isinstance(out, PackedSequence):
-            out, lengths = pad_packed_sequence(out)
-            time = 0
+            time, (out, lengths) = 0, pad_packed_sequence(out)
+        else:
+            time = self._time(out)
         counts = None if lengths is None else torch.as_tensor(lengths, device=out.device)
-        return pooled(self._real(out), self.pool, counts, time if out.dim() == 3 else 0)
+        return pooled(self.real_features(out), self.pool, counts, time)
 
     def _last_of(self, state: Any) -> Tensor:
         """Return the final state of the last layer, both directions concatenated: (B, features) or (features,)."""
@@ -202,7 +202,12 @@ class Model(QuantizableReadout):
         tail = state[-directions:] if isinstance(state, Tensor) else state[-1]
         return torch.cat(list(tail), dim=-1)
 
-    def _real(self, h: Tensor) -> Tensor:
+    def running_pool(self) -> RunningPool | None:
+        """Return what pools the states of single steps; None if the state of each step is read out by itself."""
+        return None if self.pool is None or self.pool == "last" else RunningPool(self.pool)
+
+    def real_features(self, h: Tensor) -> Tensor:
+        """Return the features of states that are pooled and read out: real numbers, also for complex states."""
         if not h.is_complex():
             return h
         return h.real if self.complex_readout == "real" else torch.cat((h.real, h.imag), dim=-1)

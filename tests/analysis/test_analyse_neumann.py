@@ -9,7 +9,7 @@ import torch
 from eigenloop import analysis
 from eigenloop.analysis.carried_inverse import replay, replays, update_seconds
 from eigenloop.analysis.neumann import loss_distance, smoothed
-from eigenloop.analysis.neumann_training import EXACT, LR, METHODS, PUBLISHED, Training, orthogonality_defect, train
+from eigenloop.analysis.neumann_training import EXACT, LR, METHODS, PUBLISHED, Training, gram_distance, train
 from eigenloop.analysis.published_neumann import RESET_EVERY, PublishedNeumann, series
 from eigenloop.matrices import NeumannCayley, ScaledCayley, triangle
 
@@ -102,7 +102,7 @@ class TestPublished:
             error = torch.linalg.matrix_norm(matrix.inverse @ (torch.eye(6).double() + A) - torch.eye(6).double())
             if step == RESET_EVERY - 1:
                 assert error > 0.1
-                assert orthogonality_defect(matrix().detach()) > 0.05
+                assert gram_distance(matrix().detach()) > 0.05
         assert error < 1e-12
 
     def test_needs_a_gradient(self) -> None:

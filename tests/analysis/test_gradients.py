@@ -178,6 +178,20 @@ def test_what_is_left_out_of_a_long_sequence_is_said(tmp_path: Path) -> None:
     assert "the first 200 of 205 steps; 205 steps are all of them" in result.notes[-1]
 
 
+def test_each_run_has_its_own_number_of_sequences(tmp_path: Path) -> None:
+    """A text has no more sequences than parallel streams."""
+    folder = str(text_folder(tmp_path / "data"))
+    text = {"name": "ptb-char", "bptt": 5, "eval_streams": 3, "verify": False, "data_dir": folder}
+    for name, task in (("text", text), ("adding", {"name": "adding", "length": 6})):
+        train(small(task), tmp_path / name)
+    runs = [tmp_path / "adding", tmp_path / "text"]
+    labels = [f"{small(task).network.name} on {task['name']}" for task in ({"name": "adding"}, text)]
+    assert analysis.gradients(runs, steps=3, samples=2).notes[0].startswith("Means over 2 sequences;")
+    found = analysis.gradients(runs, steps=3, samples=4)
+    assert [run["samples"] for run in found.numbers["runs"]] == [4, 3]
+    assert found.notes[0].startswith(f"Means over 4 ({labels[0]}), 3 ({labels[1]}) sequences;")
+
+
 def test_tokens_become_what_the_layer_takes(tmp_path: Path) -> None:
     folder = str(text_folder(tmp_path / "data"))
     task = {"name": "ptb-char", "bptt": 5, "eval_streams": 3, "verify": False, "data_dir": folder}

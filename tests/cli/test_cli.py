@@ -1,8 +1,10 @@
 """The command line as a user calls it."""
 
 import json
+import math
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,11 +12,14 @@ from pathlib import Path
 import pytest
 from commands import call
 
+import eigenloop
+from eigenloop.cli.display import Lines
 from eigenloop.models import NAMES
 from eigenloop.quantization import quantize_, singular_ratio
 from eigenloop.runs import MetricLine, read_config, read_metrics, read_summary
 from eigenloop.tasks import TASKS
 from eigenloop.training import evaluate, load_run
+from eigenloop.training.reporter import Beginning
 
 QUICK = ["--delay", "5", "--hidden-size", "8", "--steps", "6", "--batch-size", "4"]
 QUICK += ["--set", "valid_size=8", "--set", "test_size=8", "--set", "eval_every=3", "--set", "log_every=2"]
@@ -69,6 +74,21 @@ def test_json_lines(capsys: pytest.CaptureFixture[str]) -> None:
     assert [MetricLine.of(record) for record in records[2:-1]] == read_metrics(Path("run"))
 
 
+def test_json_has_null_for_numbers_that_json_lacks(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert call("train", "copying", "--model", "gru", *QUICK, "--out", "run", "--json") == 0
+    capsys.readouterr()
+    monkeypatch.setattr("eigenloop.training.evaluate", lambda *_: {"loss": math.inf, "accuracy": math.nan})
+    assert call("eval", "run", "--split", "test", "--json") == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["test"] == {"loss": None, "accuracy": None}
+
+
+def test_all_commands_print_json_by_one_rule() -> None:
+    files = [path for path in Path(eigenloop.__file__).parent.rglob("*.py") if path.parent.name in ("cli", "bench")]
+    assert [path.name for path in files if re.search(r"print\(\s*json\w*\.dumps", path.read_text())] == []
+
+
 def test_options_and_files_end_up_in_the_configuration() -> None:
     Path("mine.yaml").write_text(
         "task: {name: copying, delay: 7, valid_size: 8, test_size: 8}\nmodel: {name: exprnn, hidden_size: 6}\n"
@@ -111,6 +131,15 @@ def test_resume(capsys: pytest.CaptureFixture[str]) -> None:
     assert "name the folder with --out" in capsys.readouterr().err
     assert call("train", "--resume", "--out", "nowhere") == 1
     assert "holds no run to continue" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("used", "left"), [(0.0, "1:00"), (50.0, "10 s"), (70.0, "0 s")])
+def test_the_time_left_after_a_resume(used: float, left: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines()
+    facts = {"title": "", "folder": "run", "parameters": 1, "baseline": {"loss": 1.0}, "metric": "loss"}
+    lines.begin(Beginning(**facts, steps=10**9, done=5, max_seconds=60.0, seconds=used))
+    lines.metrics({"kind": "valid", "step": 5, "loss": 0.5})
+    assert capsys.readouterr().out.endswith(f"  0 steps/s  {left} left\n")
 
 
 #: Commands with a mistake in them, the status, and what is said.

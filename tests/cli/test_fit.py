@@ -195,6 +195,8 @@ WRONG = [
     (["fit", "watch.npz", "--stride", "3"], "stride is the distance of windows: give window too"),
     (["fit", "watch.npz", "--max-bytes", "10"], "give a larger --max-bytes, or fewer --bits"),
     (["fit", "watch.npz", "--max-bytes", "4000", "--hidden-size", "8"], "--max-bytes chooses the hidden size"),
+    (["fit", "people.npz", "--by", "order"], "by='order' could split a group: drop --by order or the groups"),
+    (["fit", "watch.npz", "--valid", "2"], "valid and test are shares that leave some for training"),
     (["fit", "gaps.npz"], "give --missing previous to repeat the value before"),
     (["fit", "text.csv"], "or say what the column is (--case name, --label name, --group name"),
     (["fit", "--resume"], "name the folder with --out"),
@@ -208,6 +210,7 @@ def test_what_is_wrong_is_a_sentence(arguments: list[str], sentence: str, capsys
     separable(Path("watch.npz"))
     X = np.random.default_rng(0).normal(size=(20, 8, 2))
     np.savez("one.npz", X=X, y=np.full(20, 7))
+    np.savez("people.npz", X=X, y=np.arange(20) % 2, groups=np.arange(20) // 4)
     X[3, 4, 1] = np.nan
     Path("text.csv").write_text("name,x\na,1\nb,2\n")
     np.savez("gaps.npz", X=X, y=np.arange(20) % 2)
@@ -226,7 +229,7 @@ def test_predictions_that_cannot_be_made(capsys: pytest.CaptureFixture[str]) -> 
     separable(Path("watch.npz"))
     assert call("fit", "watch.npz", "--out", "run", "--steps", "2", "--hidden-size", "4") == 0
     assert call("predict", "run", "watch.npz", "--out", "answers.xlsx") == 2
-    assert "one of .csv, .npz, .parquet" in capsys.readouterr().err
+    assert "answers.xlsx must end in .csv, .npz or .parquet" in capsys.readouterr().err
     wave(Path("wave.npz"))
     assert call("predict", "run", "wave.npz") == 1
     assert "channel ax is wanted and not there: it has 1 (0), the network takes 2 (ax, ay)" in capsys.readouterr().err

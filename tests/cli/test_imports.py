@@ -67,7 +67,7 @@ def test_a_matrix_of_ones_own_trains_and_resumes(capsys: pytest.CaptureFixture[s
     assert call("--import=my_matrices", *TRAIN, "--steps", "2", "--set", "recurrent=halves", "--out", "run") == 0
     forget()
     assert call("eval", "run") == 2
-    assert "name the module that registers it with --import" in capsys.readouterr().err
+    assert "import the module that registers it first: name the module with --import" in capsys.readouterr().err
     assert "my_matrices" not in sys.modules
     assert call("train", "--resume", "--out", "run", "--steps", "4", "--import", "my_matrices") == 0
     assert call("eval", "run") == 0  # of a process that has it, as every child has

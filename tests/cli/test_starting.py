@@ -53,7 +53,7 @@ def test_without_torch(arguments: str) -> None:
 
 def test_import_eigenloop() -> None:
     assert "torch" not in imported_by("import eigenloop")
-    for statement in ("from eigenloop import *", "import eigenloop.training"):
+    for statement in ("from eigenloop import *", "import eigenloop.training", "import eigenloop.experiments"):
         found = imported_by(statement)
         assert {"torch", "eigenloop.layers"} <= found
         assert not found & {"torch._dynamo", "scipy", "matplotlib", "pooch"}

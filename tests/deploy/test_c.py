@@ -166,7 +166,7 @@ def test_bad_use_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     for name in ("", "1st", "a-b", "int", 'x"; evil', "a b", "é", "x" * 32, "String", "nullptr"):
         with pytest.raises(ValueError, match="not a valid C identifier"):
             el.deploy.write_c(whole, tmp_path / "out", name=name)
-    with pytest.raises(TypeError, match=r"el\.deploy\.integer"):
+    with pytest.raises(TypeError, match=r"convert the quantized network to integers first, with el\.deploy\.integer\("):
         el.deploy.write_c(made("relu"), tmp_path / "out")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="one for each"):
         el.deploy.write_c(whole, tmp_path / "out", classes=["a"])

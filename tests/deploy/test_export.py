@@ -158,15 +158,15 @@ def test_a_folder_with_other_files_is_left_alone(run: Path, tmp_path: Path, caps
 
 KILLED = """
 import os, sys
-from eigenloop.deploy.c import writing
 from eigenloop.deploy.exporting import export_c
+from eigenloop.runs import atomic
 seen = 0
 def sync(path):
     global seen
     seen += 1
     if seen == 3:
         os._exit(9)
-writing.sync_file = sync
+atomic.sync_file = sync
 export_c(sys.argv[1], sys.argv[2])
 """
 
@@ -184,7 +184,7 @@ def test_a_half_written_export_never_looks_finished(run: Path, tmp_path: Path, m
     def full(path: Path) -> None:
         raise OSError("no space left on device")
 
-    monkeypatch.setattr("eigenloop.deploy.c.writing.sync_file", full)
+    monkeypatch.setattr("eigenloop.runs.atomic.sync_file", full)
     with pytest.raises(OSError, match="no space"):
         export_c(run, out, state_bits=16)
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before

@@ -314,7 +314,10 @@ def test_a_small_file_is_an_experiment() -> None:
         ({k: v for k, v in FILE.items() if k != "title"}, "title: Field required"),
         ({**FILE, "measure": "median"}, "measure: Input should be 'test', 'best'"),
         ({**FILE, "rows": {}}, "an experiment has rows"),
-        ({**FILE, "rows": {"GRU 1": ROW}}, "the name 'GRU 1' is made of small letters, digits and single dashes"),
+        (
+            {**FILE, "rows": {"GRU 1": ROW}},
+            "a name may contain only lower-case letters, digits and single dashes, got 'GRU 1'",
+        ),
         (
             {**FILE, "rows": {"gru": {"label": "GRU"}}},
             "row gru has neither a published number nor a published statement",
@@ -341,7 +344,7 @@ def test_a_small_file_is_an_experiment() -> None:
         ({**FILE, 3: "x"}, "Keys should be strings"),
         (
             {**FILE, "budgets": {**FILE["budgets"], "hour": {"seeds": [0, 1, 0]}}},
-            "seeds 0, 1, 0 are not different ones",
+            "each seed may appear only once, got 0, 1, 0",
         ),
         ({**FILE, "rows": {"gru": {**ROW, "trained_as": "lstm"}}}, "row gru is trained as 'lstm', which is not a row"),
         ({**FILE, "rows": {"gru": {**ROW, "trained_as": "gru"}}}, "which is not a row with its own training"),

@@ -1,5 +1,7 @@
 """Dropout with one mask for all steps, around the recurrent layer and between its layers."""
 
+from functools import partial
+
 import pytest
 import torch
 
@@ -82,6 +84,30 @@ def test_outputs_lose_the_same_features_at_all_steps() -> None:
     assert zero.any()
     last = el.Model(el.RNN(3, 16), output_size=2, output_dropout=0.5, last=True)
     assert last(torch.randn(30, 4, 3))[0].shape == (4, 2)
+
+
+@pytest.mark.parametrize("name", ["input_dropout", "output_dropout"])
+@pytest.mark.parametrize(
+    ("shape", "batch_first", "time"), [((30, 3), True, 0), ((30, 3), False, 0), ((4, 30, 3), True, 1)]
+)
+def test_features_and_not_steps_are_lost_in_every_layout(
+    shape: tuple[int, ...], batch_first: bool, time: int, name: str
+) -> None:
+    """A single sequence has no batch dimension, also with batch_first."""
+    torch.manual_seed(0)
+    recurrent = partial(el.matrices.Free, init=torch.zeros(3, 3))
+    rnn = el.RNN(3, 3, nonlinearity="identity", bias=False, batch_first=batch_first, recurrent=recurrent)
+    net = el.Model(rnn, 3, **{name: 0.5})
+    with torch.no_grad():
+        for weight in (rnn.weight_ih_l0, net.readout.weight):
+            weight.copy_(torch.eye(3))
+        net.readout.bias.zero_()
+    seen = set()
+    for _ in range(10):
+        y, _ = net(torch.ones(shape))
+        assert torch.equal(y, y.select(time, 0).unsqueeze(time).expand_as(y))
+        seen |= set(y.flatten().tolist())
+    assert seen == {0.0, 2.0}
 
 
 def test_mistakes() -> None:

@@ -104,8 +104,9 @@ def test_what_was_built_in_inference_mode_stays_there() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop")
-def test_transforms_keep_nothing() -> None:
-    rnn, x = el.RNN(3, 8).eval(), torch.randn(5, 4, 2, 3)
+@pytest.mark.parametrize("kind", [el.RNN, el.FastGRNN])
+def test_transforms_keep_nothing(kind: type) -> None:
+    rnn, x = kind(3, 8).eval(), torch.randn(5, 4, 2, 3)
     weights = torch.randn(5, 8, 3)
 
     def run(U: torch.Tensor, one: torch.Tensor) -> torch.Tensor:

@@ -83,6 +83,32 @@ def test_inside_inference_mode_and_with_gradients() -> None:
     assert torch.equal(inside, outside)
 
 
+@pytest.mark.parametrize("path", ["kernel", "reference"])
+@pytest.mark.parametrize("name", LAYERS)
+def test_it_may_leave_and_enter_inference_mode(name: str, path: str) -> None:
+    """Also where the network itself was made inside of it."""
+    library = kernel.library()
+    if path == "kernel" and library is None:
+        pytest.skip("the compiled kernel is not there")
+    x = torch.randn(4, 2, 3)
+    with kernel.using("reference" if path == "reference" or library is None else library.best):
+        with torch.inference_mode():
+            net = el.Model(LAYERS[name](), 2, pool="mean").eval()
+            stream = el.Stream(net, batch_size=2)
+            found = [stream(x[0])]
+        copies = copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))
+        found.append(stream(x[1]))
+        assert all(torch.equal(one(x[1]), found[1]) for one in copies)
+        with torch.inference_mode():
+            found.append(stream(x[2]))
+        found.append(stream(x[3]))
+        with torch.inference_mode():
+            expected = torch.stack([net(x[: t + 1])[0] for t in range(4)])
+            stream.reset()
+        assert relative(torch.stack(found), expected) < 1e-5
+        stream(x[0])
+
+
 @pytest.mark.parametrize("name", ["rnn", "two lstms", "complex"])
 def test_a_copy_goes_on_by_itself(name: str) -> None:
     stream = el.Stream(LAYERS[name](), batch_size=2)
@@ -113,6 +139,10 @@ def test_refusals() -> None:
         stream(torch.randn(3))
     with pytest.raises(RuntimeError, match="initial state must have shape"):
         stream.reset(torch.zeros(1, 2, 4))
+    model = el.Stream(el.Model(el.RNN(3, 4), 2, scale_inputs=True))
+    for one, dtype in ((stream, torch.float64), (stream, torch.float16), (stream, torch.int64), (model, torch.float64)):
+        with pytest.raises(ValueError, match=rf"input of this RNN is {dtype} and its weights are torch.float32"):
+            one(torch.ones(1, 3, dtype=dtype))
 
 
 @pytest.mark.parametrize("name", ["lstm", "scornn", "urnn-full"])
@@ -124,6 +154,28 @@ def test_a_model_reads_out_every_step(name: str) -> None:
     last = el.Model(net.rnn, 5, last=True).eval()
     stream = el.Stream(last, batch_size=2)
     assert relative([stream(step) for step in x][-1], last(x)[0]) < 1e-5
+
+
+@pytest.mark.parametrize("path", ["kernel", "reference"])
+@pytest.mark.parametrize("pool", ["last", "mean", "max"])
+@pytest.mark.parametrize("name", ["lstm", "scornn", "urnn-full"])
+def test_a_model_pools_all_steps_since_the_reset(name: str, pool: str, path: str) -> None:
+    library = kernel.library()
+    if path == "kernel" and library is None:
+        pytest.skip("the compiled kernel is not there")
+    net = el.Model(el.build(name, 3, 8).double(), 5, pool=pool, scale_outputs=True).eval()
+    x = torch.randn(9, 2, 3, dtype=torch.float64)
+    with kernel.using("reference" if path == "reference" or library is None else library.best):
+        stream = el.Stream(net, batch_size=2)
+        for t, step in enumerate(x, start=1):
+            if t == 4:
+                for other in (copy.copy(stream), copy.deepcopy(stream), pickle.loads(pickle.dumps(stream))):
+                    assert relative(other(step), net(x[:t])[0]) < 1e-12
+            assert relative(stream(step), net(x[:t])[0]) < 1e-12
+        hx = stream.state
+        stream.reset(hx)
+        for t, step in enumerate(x, start=1):
+            assert relative(stream(step), net(x[:t], hx)[0]) < 1e-12
 
 
 def test_a_model_with_an_embedding_takes_tokens() -> None:

@@ -341,7 +341,39 @@ def test_initial_state_under_autocast() -> None:
     assert out.dtype == torch.float32
 
 
-def test_meta_device_has_shapes() -> None:
-    out, h_n = el.RNN(3, 8, recurrent="free", device="meta")(x.to("meta"))
-    assert out.shape == (6, 2, 8)
-    assert h_n.shape == (1, 2, 8)
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("how", ["device=", "default device"])
+def test_meta_device_has_shapes(name: str, dtype: torch.dtype, how: str) -> None:
+    with torch.device("meta" if how == "default device" else "cpu"):
+        net = el.Model(LAYERS[name](dtype=dtype, **{"device": "meta"} if how == "device=" else {}), 4)
+    assert repr(net)
+    assert all(tensor.is_meta for tensor in (*net.parameters(), *net.buffers()))
+    out, state = net(x.to("meta", dtype))
+    assert out.shape == (6, 2, 4)
+    (out.sum() + net.penalty()).backward()
+    assert all(p.grad is not None and p.grad.is_meta for p in net.parameters() if p.requires_grad)
+    assert net.eval()(x.to("meta", dtype), state, lengths=[6, 3])[0].shape == (6, 2, 4)
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_another_default_device_changes_nothing(name: str) -> None:
+    found = []
+    for default in ("cpu", "meta"):
+        readout = torch.randn(4, 16, generator=torch.Generator().manual_seed(1))
+        with torch.device(default):
+            net = el.Model(LAYERS[name](device="cpu", generator=torch.Generator().manual_seed(0)), 4)
+            with torch.no_grad():
+                net.readout.weight.copy_(readout[:, : net.readout.in_features])
+                net.readout.bias.zero_()
+            optimizer = optimizer_for(net)
+            for lengths in (None, [6, 3]):
+                (net(x, lengths=lengths)[0].square().mean() + net.penalty()).backward()
+                optimizer.step()
+            with torch.no_grad(), el.cached(net.eval()):
+                found.append([net(x)[0], *net.parameters()])
+                if not net.rnn.bidirectional:
+                    stream = el.Stream(net, batch_size=2)
+                    found[-1] += [stream(step) for step in x]
+    for ours, theirs in zip(*found, strict=True):
+        assert torch.equal(ours, theirs)

@@ -108,6 +108,21 @@ def test_reset_on_assign_and_on_a_change_of_dtype() -> None:
     assert relative(matrix.inverse, exact) < 1e-14
 
 
+@pytest.mark.parametrize(("stored", "own", "defect"), [("float", "double", 1e-14), ("double", "float", 1e-6)])
+def test_reset_on_loading_another_dtype(stored: str, own: str, defect: float) -> None:
+    matrix, other = (getattr(NeumannCayley(8), dtype)() for dtype in (stored, own))
+    trained(matrix, 5)
+    other.load_state_dict(matrix.state_dict())
+    assert torch.equal(other.skew, matrix.skew.to(other.dtype))
+    exact = torch.linalg.inv(torch.eye(8) + skew(other.skew.detach().double(), 8))
+    assert relative(other.inverse, exact.to(other.dtype)) < defect
+    assert other.defect() < defect
+    same = getattr(NeumannCayley(8), stored)()
+    same.load_state_dict(matrix.state_dict())
+    assert same.age == matrix.age > 0
+    assert torch.equal(same.inverse, matrix.inverse)
+
+
 def test_evaluation_is_exact_and_changes_nothing() -> None:
     matrix, twin = NeumannCayley(8), ScaledCayley(8)
     matrix()

@@ -92,7 +92,7 @@ def test_exact_blocks_reach_rotations_and_say_why_not_reflections() -> None:
 
 
 def test_fixed_gamma_refuses_other_moduli() -> None:
-    with pytest.raises(ValueError, match=r"\|gamma - 1\| = 0.5.*use train_gamma=True"):
+    with pytest.raises(ValueError, match=r"matrix has \|gamma - 1\| = 0\.5 .*use train_gamma=True"):
         Schur(4, train_gamma=False).assign_(0.5 * torch.eye(4))
 
 

@@ -3,6 +3,7 @@
 import copy
 import io
 import math
+import pickle
 
 import pytest
 import torch
@@ -192,6 +193,38 @@ def test_resume_is_exact_with_the_samplers_generator() -> None:
     assert torch.equal(net.rnn.recurrent_l0.weight, other.rnn.recurrent_l0.weight)
     twin = copy.deepcopy(optimizer)
     assert torch.equal(twin.generator.get_state(), optimizer.generator.get_state())
+
+
+OPTIMIZERS = {
+    "ProjUNN": ("projunn", el.optim.ProjUNN, {"rank": 2, "tangent": True, "divider": 2.0}),
+    "UnitaryCayley": ("urnn-full", el.optim.UnitaryCayley, {"normalise": False}),
+    "UnitaryCayley, normalised": ("urnn-full", el.optim.UnitaryCayley, {"normalise": True}),
+    "TFRMSprop": ("scornn", el.optim.TFRMSprop, {"momentum": 0.5}),
+}
+
+
+@pytest.mark.parametrize("how", ["copied", "pickled", "saved without normalise"])
+@pytest.mark.parametrize("case", OPTIMIZERS)
+def test_another_optimizer_with_the_same_state_takes_the_same_steps(case: str, how: str) -> None:
+    kind, make, options = OPTIMIZERS[case]
+    net = network(kind)
+    optimizer = make(el.optim.param_groups(net, 1e-2), **options)
+    train_(net, optimizer, 2)
+    if how == "copied":
+        twin, other = copy.deepcopy((net, optimizer))
+    elif how == "pickled":
+        twin, other = pickle.loads(pickle.dumps((net, optimizer)))
+    else:
+        twin = copy.deepcopy(net)
+        other = make(el.optim.param_groups(twin, 1e-2), **options)
+        saved = copy.deepcopy(optimizer.state_dict())
+        for group in saved["param_groups"]:
+            group.pop("normalise", None)
+        other.load_state_dict(saved)
+    train_(net, optimizer, 3)
+    train_(twin, other, 3)
+    for ours, theirs in zip(net.parameters(), twin.parameters(), strict=True):
+        assert torch.equal(ours, theirs)
 
 
 @pytest.mark.parametrize(("kind", "right"), [("projunn", "ProjUNN"), ("urnn-full", "UnitaryCayley")])

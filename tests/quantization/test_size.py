@@ -50,6 +50,18 @@ def test_widths_that_a_network_does_not_have_yet() -> None:
     assert steps["rnn.weight_ih_l1"] == 6
 
 
+def test_a_network_inside_another_counts_the_same() -> None:
+    net = el.Model(el.RNN(3, 8, bits=4), 5, readout_bits=4)
+    tied = el.Model(el.RNN(6, 6), 9, embedding=9, tied=True, readout_bits=2)
+    both = torch.nn.ModuleDict({"net": net, "tied": torch.nn.Sequential(tied)})
+    for options in ({}, {"bits": 3, "readout_bits": 6}):
+        inside, alone = size_report(both, **options), [size_report(one, **options) for one in (net, tied)]
+        assert inside.bytes == sum(report.bytes for report in alone)
+        assert [(part.numbers, part.bits) for part in inside.parts] == [
+            (part.numbers, part.bits) for report in alone for part in report.parts
+        ]
+
+
 def test_tied_weights_count_once_and_complex_numbers_twice() -> None:
     tied = el.Model(el.RNN(6, 6), 9, embedding=9, tied=True)
     assert size_report(tied).float_bytes == 4 * (54 + 9 + 36 + 36 + 6)

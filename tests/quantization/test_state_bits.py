@@ -115,6 +115,33 @@ def test_calibration_with_lengths_both_directions_and_a_model() -> None:
     assert bool(out.isfinite().all())
 
 
+@pytest.mark.parametrize("name", ["relu", "ncgru", "lstm", "fastgrnn"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_padding_is_no_value_of_the_data(name: str, packed: bool) -> None:
+    """A share of the values is the same, whether the sequences come in one padded batch or one by one."""
+    lengths = [9, 2, 5, 1]
+    sequences = [5 * torch.randn(length, 3) for length in lengths]
+    batch = nn.utils.rnn.pad_sequence(sequences)
+    quantizer = StateQuantizer(8, learned=False)
+    layer = _made(name, bidirectional=True)
+    if packed:
+        together = nn.utils.rnn.pack_padded_sequence(batch, torch.tensor(lengths), enforce_sorted=False)
+        calibrate_(layer, together, state_bits=quantizer, share=0.6)
+    else:
+        calibrate_(layer, batch, lengths=lengths, state_bits=quantizer, share=0.6)
+    alone = _made(name, bidirectional=True, state_bits=quantizer)
+    seen: dict[str, list[Tensor]] = {}
+    for sequence in sequences:
+        alone.observed = {}
+        with torch.no_grad():
+            alone(sequence)
+        for range_name, values in alone.observed.items():
+            seen.setdefault(range_name, []).extend(one.flatten() for one in values)
+    assert len(seen) == 3
+    for range_name, values in seen.items():
+        assert float(getattr(layer, range_name)) == pytest.approx(bounded_by(torch.cat(values), 0.6) * 128 / 127)
+
+
 @pytest.mark.parametrize("power_of_two", [False, True])
 def test_power_of_two(power_of_two: bool) -> None:
     rnn = el.RNN(3, 8, state_bits=StateQuantizer(8, power_of_two=power_of_two, state_range=3.0))

@@ -1,6 +1,6 @@
 """The seam itself: operators that torch can check, broken-down gradients, and what the layers never ask for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import torch
@@ -222,29 +222,44 @@ def test_unused_outputs_and_inputs_without_gradient() -> None:
     assert torch.isfinite(grad).all()
 
 
+GATES = {"simple": 1, "gated": 3, "lstm": 4, "fastgrnn": 1}
+
+
+def states_of(kind: str) -> tuple[Callable[[torch.Tensor], torch.Tensor], torch.Tensor]:
+    """Return the states as a function of the projected input, and that input."""
+    v = {name: value.detach() for name, value in draw(3, 2, 4, GATES[kind]).items()}
+    runs = {
+        "simple": lambda p: recurrence.simple(p, v["W"], v["bias"], v["h0"])[0],
+        "gated": lambda p: recurrence.gated(p, v["W"], None, None, v["h0"])[0],
+        "lstm": lambda p: recurrence.lstm(p, v["W"], None, v["h0"], v["h0"])[0],
+        "fastgrnn": lambda p: recurrence.fastgrnn(p, v["W"], v["h0"], v["bias"][:2].sigmoid(), v["h0"])[0],
+    }
+    return runs[kind], v["projected"]
+
+
 @pytest.mark.filterwarnings("ignore:.torch.jit.script. is deprecated:DeprecationWarning")
-def test_forward_mode_is_refused_rather_than_zero() -> None:
-    v = {name: value.detach() for name, value in draw(3, 2, 4).items()}
-    with pytest.raises(RuntimeError, match=r"jvp|forward mode"):
-        torch.func.jvp(
-            lambda p: recurrence.simple(p, v["W"], v["bias"], v["h0"])[0], (v["projected"],), (v["projected"],)
-        )
+@pytest.mark.parametrize("kind", GATES)
+def test_forward_mode_is_refused_rather_than_zero(kind: str) -> None:
+    states, projected = states_of(kind)
+    with pytest.raises(RuntimeError, match=r"jvp function|forward mode"):
+        torch.func.jvp(states, (projected,), (projected,))
 
 
 @pytest.mark.filterwarnings("ignore:There is a performance drop because we have not yet implemented the batching rule")
-@pytest.mark.parametrize("gates", [1, 3])
-def test_torch_func(gates: int) -> None:
-    v = draw(3, 2, 4, gates)
+@pytest.mark.parametrize("kind", GATES)
+def test_torch_func(kind: str) -> None:
+    states, projected = states_of(kind)
 
     def loss(projected: torch.Tensor) -> torch.Tensor:
-        if gates == 1:
-            return recurrence.simple(projected, v["W"], v["bias"], v["h0"])[0].square().sum()
-        return recurrence.gated(projected, v["W"], None, None, v["h0"])[0].square().sum()
+        return states(projected).square().sum()
 
-    leaf = v["projected"]
+    leaf = projected.clone().requires_grad_()
     (expected,) = torch.autograd.grad(loss(leaf), leaf)
-    assert relative(torch.func.grad(loss)(leaf.detach()), expected) < 1e-12
-    assert relative(torch.func.jacrev(loss)(leaf.detach()), expected) < 1e-12
+    assert relative(torch.func.grad(loss)(projected), expected) < 1e-12
+    assert relative(torch.func.jacrev(loss)(projected), expected) < 1e-12
+    several = torch.stack((projected, 2 * projected))
+    assert relative(torch.func.vmap(states)(several), torch.stack([states(one) for one in several])) < 1e-12
+    assert relative(torch.func.vmap(torch.func.grad(loss))(several)[0], expected) < 1e-12
 
 
 def test_complex_modrelu_at_zero_has_a_finite_gradient() -> None:

@@ -102,7 +102,7 @@ def test_every_epoch_sees_every_image_once(folder: Path, split: str) -> None:
 def test_60k_has_no_valid_part(folder: Path) -> None:
     task = PermutedMNIST(data_dir=folder, verify=False, split="60k", shuffle=False)
     assert task.splits == ("test",)
-    with pytest.raises(ValueError, match="60k"):
+    with pytest.raises(ValueError, match="pmnist has no split 'valid': choose test"):
         list(task.evaluation("valid", 10))
     assert task.train_batch(0, 60, 0).targets.tolist() == digits(60, 1)[1].tolist()
 

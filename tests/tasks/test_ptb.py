@@ -13,6 +13,7 @@ from data_folders import SENTENCES, ptb_lines
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigenloop.errors import ConfigError
 from eigenloop.tasks import Batch
 from eigenloop.tasks.language import LanguageModelling
 from eigenloop.tasks.ptb import PTBCharacters, PTBWords
@@ -131,6 +132,15 @@ def test_streams_of_a_task(ptb_folder: Path, kind: type[LanguageModelling], vari
         assert texts(task, torch.cat([batch.inputs for batch in batches])[:, 0]) == held[: len(held) // 3 - 1]
         assert sum(task.terms(batch) for batch in batches) == 3 * (len(held) // 3 - 1)
         assert [batch.continues for batch in batches] == [False] + [True] * (len(batches) - 1)
+
+
+@pytest.mark.parametrize(
+    "task", [PTBWords(), PTBCharacters(), PTBCharacters(mode="sentences")], ids=["words", "characters", "sentences"]
+)
+def test_an_unknown_part_is_refused(ptb_folder: Path, task: LanguageModelling) -> None:
+    task = dataclasses.replace(task, data_dir=ptb_folder, verify=False)
+    with pytest.raises(ConfigError, match="has no split 'dev': choose train or valid or test"):
+        task.evaluation("dev", 1)
 
 
 def test_without_carry_no_segment_goes_on(ptb_folder: Path) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor, nn
 
+from eigenloop.errors import ConfigError
 from eigenloop.tasks import TASKS, Adding, Batch, Copying, Denoise, Parenthesis, Task
 from eigenloop.tasks.synthetic import Synthetic, one_hot
 
@@ -292,6 +293,8 @@ def test_held_out_sequences_are_fixed_and_new(task: Synthetic) -> None:
     valid, test = next(task.evaluation("valid", 7)), next(task.evaluation("test", 7))
     assert not torch.equal(valid.inputs, test.inputs)
     assert not torch.equal(valid.inputs, task.train_batch(0, 7, 5544).inputs)
+    with pytest.raises(ConfigError, match=f"{task.name} has no split 'train': choose valid or test"):
+        next(task.evaluation("train", 1))
 
 
 @settings(max_examples=40)

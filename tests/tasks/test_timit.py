@@ -206,7 +206,7 @@ def test_an_unknown_part_is_refused(task: TIMIT) -> None:
         lambda: task.quality(lambda x: (x, 0), "dev"),
     )
     for call in calls:
-        with pytest.raises(ValueError, match="split must be one of train, valid, test, got 'dev'"):
+        with pytest.raises(ValueError, match="timit has no split 'dev': choose train or valid or test"):
             call()
     with pytest.raises(ValueError, match="limit must be at least 1, got 0"):
         task.quality(lambda inputs: (inputs, None), limit=0)

@@ -18,7 +18,7 @@ from eigenloop.models import NAMES
 from eigenloop.runs import checkpoints, read_spectra
 from eigenloop.tasks import Batch
 from eigenloop.training import Config, RunError, checkpoint, load_run, resume, train
-from eigenloop.training.reporter import Silent
+from eigenloop.training.reporter import Beginning, Silent
 
 
 class Cut(Silent):
@@ -195,6 +195,18 @@ def test_more_steps_than_were_planned(first: int, tmp_path: Path) -> None:
     assert weights_of(tmp_path / "run", 12) == weights_of(tmp_path / "whole", 12)
     if first == 6:
         assert_equal(tmp_path / "run", tmp_path / "whole", 12)
+
+
+def test_the_time_of_earlier_sessions_is_reported(tmp_path: Path) -> None:
+    class Listening(Silent):
+        def begin(self, beginning: Beginning) -> None:
+            told.append(beginning.seconds)
+
+    told: list[float] = []
+    first = train(small(), tmp_path / "run", Listening())
+    resume(tmp_path / "run", {"training": {"steps": 9}}, Listening())
+    assert told[0] == 0
+    assert told[1] == pytest.approx(first["seconds"], abs=1e-3)
 
 
 def test_the_same_data_in_any_order() -> None:

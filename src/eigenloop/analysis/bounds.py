@@ -11,10 +11,11 @@ from torch import Tensor
 
 from eigenloop.analysis.bound_check import Check
 from eigenloop.analysis.result import Result, Table
-from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.rounding import rounded
 from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.analysis.theorems_gated import corollary_1, corollary_2, corollary_3, theorem_1
 from eigenloop.analysis.theorems_simple import proposition_1, proposition_2, short_term
+from eigenloop.text.points import spread
 from eigenloop.training import ConfigError
 
 #: Points of each statement in the figure, and in the file.

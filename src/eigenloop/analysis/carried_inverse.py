@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from eigenloop.analysis import published_neumann
-from eigenloop.analysis.neumann_training import LR, Training, orthogonality_defect
+from eigenloop.analysis.neumann_training import LR, Training, gram_distance
 from eigenloop.analysis.published_neumann import series
 from eigenloop.matrices import triangle
 
@@ -59,7 +59,7 @@ def replay(training: Training, order: int, reset_every: int | None, *, published
         A, truth = after, exact_inverse(after)
         Z = truth if reset_every is not None and step % reset_every == 0 else series(Z, moved, order)
         drift.inverse_error.append(float(torch.linalg.matrix_norm(Z - truth)))
-        drift.defect.append(orthogonality_defect((Z - Z @ A) * training.signs))
+        drift.defect.append(gram_distance((Z - Z @ A) * training.signs))
     return drift
 
 

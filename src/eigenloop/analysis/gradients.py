@@ -22,12 +22,13 @@ from torch import Tensor
 
 from eigenloop.analysis.provenance import label_for, origin
 from eigenloop.analysis.result import Result, Table
-from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.rounding import rounded
 from eigenloop.analysis.state import Flat, parts_of
 from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.matrices import cached
 from eigenloop.readout import Model
 from eigenloop.tasks import Task
+from eigenloop.text.points import spread
 from eigenloop.training import ConfigError, load_run
 from eigenloop.training.forward import inputs_for
 
@@ -183,6 +184,11 @@ def gradients(
         numbers.append({"run": label, **said, **reach.numbers()})
         if len(x) < length:
             notes.append(f"{label}: the first {len(x)} of {length} steps; {length} steps are all of them.")
+    samples_of = {one["run"]: one["samples"] for one in numbers}
+    if len(set(samples_of.values())) == 1:
+        over = f"{x.shape[1]}"
+    else:
+        over = ", ".join(f"{count} ({label})" for label, count in samples_of.items())
     return Result(
         name="gradients",
         title="Norms of gradients over time",
@@ -192,7 +198,7 @@ def gradients(
         ),
         figure=_drawn(reaches),
         notes=(
-            f"Means over {x.shape[1]} sequences; dh/dx is ||dh_(t+lag)/dx_t|| averaged over t, dh_T/dh is "
+            f"Means over {over} sequences; dh/dx is ||dh_(t+lag)/dx_t|| averaged over t, dh_T/dh is "
             "||dh_T/dh_(T-lag)||, each of the named part of the state.",
             *notes,
         ),

@@ -16,8 +16,9 @@ from matplotlib.figure import Figure
 from eigenloop.analysis.carried_inverse import SIZES, Drift, replays, update_seconds
 from eigenloop.analysis.neumann_training import EXACT, LR, METHODS, PUBLISHED, RESET_EVERY, SIZE, Training, train
 from eigenloop.analysis.result import Result, Table
-from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.rounding import rounded
 from eigenloop.analysis.style import COLOURS, panels, styled
+from eigenloop.text.points import spread
 
 #: Points of a curve in the file, and batches averaged for one point of a loss curve.
 WRITTEN, SMOOTHED = 150, 20

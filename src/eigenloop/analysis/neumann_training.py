@@ -83,7 +83,7 @@ def train(method: str, steps: int, seed: int = 0, size: int = SIZE, length: int 
         loss = task.loss(outputs, batch) / task.terms(batch)
         loss.backward()
         with torch.no_grad():
-            defects.append(orthogonality_defect(matrix.exact()))
+            defects.append(gram_distance(matrix.exact()))
         optimizer.step()
         assert matrix.skew.grad is not None
         losses.append(float(loss.detach()))
@@ -94,6 +94,6 @@ def train(method: str, steps: int, seed: int = 0, size: int = SIZE, length: int 
     return Training(losses, torch.stack(skews), torch.stack(gradients), defects, matrix.signs.double())
 
 
-def orthogonality_defect(U: Tensor) -> float:
-    """Return ||U^T U - I||_F."""
+def gram_distance(U: Tensor) -> float:
+    """Return ||U^T U - I||_F, the Frobenius norm, as in the paper's figures."""
     return float(torch.linalg.matrix_norm(U.mT @ U - torch.eye(len(U), dtype=U.dtype, device=U.device)))

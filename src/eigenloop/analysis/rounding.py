@@ -1,4 +1,4 @@
-"""Keeping result files small and readable: six significant digits, and curves with a limited number of points."""
+"""Keeping result files small and readable: six significant digits."""
 
 from __future__ import annotations
 
@@ -25,14 +25,3 @@ def rounded(value: Any, digits: int = 6) -> Any:
     if isinstance(value, float):
         return significant(value, digits) if math.isfinite(value) else None
     return value
-
-
-def spread(count: int, most: int) -> list[int]:
-    """Return at most `most` of the indices 0..count-1, evenly spaced, including the first and the last.
-
-    >>> spread(3, 10), spread(11, 3)
-    ([0, 1, 2], [0, 5, 10])
-    """
-    if count <= most:
-        return list(range(count))
-    return [round(i * (count - 1) / (most - 1)) for i in range(most)]

@@ -28,10 +28,11 @@ from torch import Tensor
 
 from eigenloop.analysis.provenance import label_for, origin
 from eigenloop.analysis.result import Result, Table
-from eigenloop.analysis.rounding import rounded, spread
+from eigenloop.analysis.rounding import rounded
 from eigenloop.analysis.style import COLOURS, panels, styled
 from eigenloop.layers import RNN
 from eigenloop.matrices import Schur
+from eigenloop.text.points import spread
 from eigenloop.training import ConfigError, load_run
 
 #: Bins of the two histograms, sub-diagonals written to the file, and the lower end of the colour scale.

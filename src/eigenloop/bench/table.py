@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 
@@ -13,6 +12,7 @@ from eigenloop.bench.latency import BATCH, BATCH_CONTENDERS, CONTENDERS, Entry, 
 from eigenloop.bench.measure import Result, measure
 from eigenloop.bench.rows import ROWS
 from eigenloop.recurrence import kernel
+from eigenloop.text.json_text import json_line
 
 _COLUMNS = ("recurrence, T, B, n, m", "ours ms", "x eager (goal)", "x torch.nn (goal)", "of floor", "MB ours / torch")
 _INFERENCE_COLUMNS = ("layer, T, B, n, m", "ours ms", "x torch.nn", "x onnxruntime", "of floor (80%)")
@@ -26,7 +26,7 @@ def print_table(rounds: int, only: Sequence[int], busy: bool, as_json: bool) -> 
     for number, row in enumerate(ROWS, 1):
         if not only or number in only:
             result = measure(row, rounds, busy)
-            print(json.dumps(result.as_dict()) if as_json else _line(_cells(result)), flush=True)
+            print(json_line(result.as_dict()) if as_json else _line(_cells(result)), flush=True)
     if not only:
         print_latencies(as_json)
 
@@ -38,7 +38,7 @@ def print_inference(rounds: int, as_json: bool) -> None:
         print(_line(_INFERENCE_COLUMNS))
     for row in INFERENCE_ROWS:
         result = measure_inference(row, rounds)
-        print(json.dumps(result.as_dict()) if as_json else _line(_inference_cells(result)), flush=True)
+        print(json_line(result.as_dict()) if as_json else _line(_inference_cells(result)), flush=True)
 
 
 def _machinery() -> str:
@@ -87,10 +87,7 @@ def print_latencies(as_json: bool) -> None:
 def _print_steps(entries: list[Entry], names: Mapping[str, str], title: str, as_json: bool) -> None:
     if as_json:
         for entry in entries:
-            known = {
-                key: None if isinstance(value, float) and math.isnan(value) else value for key, value in entry.items()
-            }
-            print(json.dumps(known))
+            print(json_line(entry))
         return
     print(f"\n{title}")
     print("  ".join(["recurrence, n".ljust(13), *(name.rjust(14) for name in names.values())]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json as json_text
 import typing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from eigenloop import registry
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.command import Command
 from eigenloop.errors import RunError
+from eigenloop.text.json_text import json_line
 
 if TYPE_CHECKING:
     from eigenloop.analysis import Result
@@ -223,7 +223,7 @@ def _show(result: Result, out: Path, json: bool) -> None:
     except OSError as error:
         raise RunError(f"{out} cannot be written: {error.strerror or error}. Choose another --out") from error
     if json:
-        print(json_text.dumps({"name": result.name, "files": paths, **result.numbers}))
+        print(json_line({"name": result.name, "files": paths, **result.numbers}))
         return
     print(result.title)
     print(result.table)

@@ -15,6 +15,7 @@ from eigenloop.cli.training import Settings, collected
 from eigenloop.cli.widths import width
 from eigenloop.errors import ConfigError, RunError
 from eigenloop.text.durations import clock
+from eigenloop.text.json_text import finite, json_line
 
 if TYPE_CHECKING:
     from eigenloop.trials import Table, Trial
@@ -126,11 +127,11 @@ def compare(
         raise typer.Exit(130) from None
     finally:
         table = trials.tabulated(plan, folder)
-        atomic.write_text(folder / "compare.json", json_text.dumps(table.as_dict(), indent=1) + "\n")
+        atomic.write_text(folder / "compare.json", json_text.dumps(finite(table.as_dict()), indent=1) + "\n")
     if any(row.score.values for row in table.rows):
         trials.draw(table, folder / "compare.png")
     if json:
-        print(json_text.dumps({"kind": "end", **table.as_dict()}))
+        print(json_line({"kind": "end", **table.as_dict()}))
     else:
         _show(table)
         print(f"table: {folder / 'compare.json'}, picture: {folder / 'compare.png'}")
@@ -238,4 +239,4 @@ class _JSONWatcher(_Watcher):
         self._event("finished" if problem is None else "failed", trial, problem=problem)
 
     def _event(self, kind: str, trial: Trial, **more: object) -> None:
-        print(json_text.dumps({"kind": kind, "run": trial.name, **more}), flush=True)
+        print(json_line({"kind": kind, "run": trial.name, **more}), flush=True)

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
-from eigenloop.runs import json_line
 from eigenloop.text.durations import clock
+from eigenloop.text.json_text import json_line
 from eigenloop.text.numbers import brief
 from eigenloop.training.reporter import Beginning, Reporter
 
@@ -155,16 +155,17 @@ class _Seen:
         self.evaluated = ""
         self.defect: float | None = None
         self.ratio: float | None = None
-        self.max_seconds: float | None = None
-        self._began = time.monotonic()
+        self._deadline: float | None = None
         self._marks: list[tuple[float, int]] = []
         self._step = 0
 
     def begin(self, beginning: Beginning) -> None:
         self.folder, self.steps, self.metric = beginning.folder, beginning.steps, beginning.metric
         self.baseline, self.counted = dict(beginning.baseline), beginning.counted
-        self.max_seconds, self._began = beginning.max_seconds, time.monotonic()
-        self._marks = [(self._began, beginning.done)]
+        began = time.monotonic()
+        if beginning.max_seconds is not None:
+            self._deadline = began + beginning.max_seconds - beginning.seconds
+        self._marks, self._step = [(began, beginning.done)], beginning.done
 
     def step(self, step: int, loss: float) -> None:
         self._step = step
@@ -189,8 +190,8 @@ class _Seen:
         """Return the seconds until the last step or until the time limit, whichever is less; None if unknown."""
         rate = self.rate()
         remaining = [(self.steps - self._step) / rate] if rate > 0 else []
-        if self.max_seconds is not None:
-            remaining.append(max(self.max_seconds - (time.monotonic() - self._began), 0.0))
+        if self._deadline is not None:
+            remaining.append(max(self._deadline - time.monotonic(), 0.0))
         return min(remaining) if remaining else None
 
     def text(self) -> str:

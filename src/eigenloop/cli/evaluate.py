@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.widths import width
 from eigenloop.errors import ConfigError
+from eigenloop.text.json_text import json_line
 from eigenloop.text.numbers import brief
 
 if TYPE_CHECKING:
@@ -67,8 +67,8 @@ def evaluate(
     elif around_identity or readout_bits is not None:
         raise ConfigError("--around-identity and --readout-bits go with --bits: give the width of U and W too")
     task = config.task
-    if split is not None and split not in task.splits:
-        raise ConfigError(f"{task.name} has no split {split!r}: choose {' or '.join(task.splits)}")
+    if split is not None:
+        task.checked_split(split)
     if speech and not isinstance(task, TIMIT):
         raise ConfigError(f"--speech is for timit, and this is a run of {task.name}: leave it out")
     if speech and integer:
@@ -89,7 +89,7 @@ def evaluate(
         evaluated = [each for each in task.splits if each in result]
         result["integer"] = integers.measured(net, config, evaluated, size, state_bits)
     if json:
-        print(json_text.dumps(result))
+        print(json_line(result))
         return
     quantized = f", smin/smax {result['singular_ratio']:.3f}" if "singular_ratio" in result else ""
     print(f"{config.network.name} on {task.name}, {run}, step {step}{quantized}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json as json_text
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,7 @@ import typer
 
 from eigenloop.cli.checkpoints import which
 from eigenloop.errors import ConfigError
+from eigenloop.text.json_text import json_line
 
 if TYPE_CHECKING:
     from eigenloop.deploy.exporting import Exported
@@ -74,7 +74,7 @@ def export(
         data_dir=data_dir,
     )
     if json:
-        print(json_text.dumps(_as_dict(exported, run)))
+        print(json_line(_as_dict(exported, run)))
     else:
         _show(exported, run)
 

@@ -11,6 +11,7 @@ import typer
 
 from eigenloop import registry
 from eigenloop.errors import unknown_name
+from eigenloop.text.json_text import json_line
 
 if TYPE_CHECKING:
     from eigenloop.experiments import Row
@@ -30,7 +31,7 @@ def show(
     """
     if kind is None:
         names = {each: list(registry.lines(each)) for each in registry.KINDS}
-        print(json_text.dumps(names) if json else "\n".join(f"{k}: {', '.join(v)}" for k, v in names.items()))
+        print(json_line(names) if json else "\n".join(f"{k}: {', '.join(v)}" for k, v in names.items()))
         return
     if kind not in registry.KINDS:
         raise unknown_name("list of", kind, registry.KINDS, f"There are lists of {', '.join(registry.KINDS)}")
@@ -44,7 +45,7 @@ def show(
         described = {
             n: {"title": entries[n].title, "description": line, "page": entries[n].page} for n, line in lines.items()
         }
-        print(json_text.dumps({n: {**about, "options": _options(kind, n)} for n, about in described.items()}))
+        print(json_line({n: {**about, "options": _options(kind, n)} for n, about in described.items()}))
         return
     width = max(map(len, lines))
     for each, line in lines.items():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eigenloop.cli.checkpoints import which
+from eigenloop.text.json_text import json_line
 
 
 def predict(
@@ -36,11 +36,8 @@ def predict(
     write_columns(out, columns)
     rows = len(next(iter(columns.values())))
     if json:
-        print(
-            json_text.dumps(
-                {"run": str(run), "data": str(data), "out": str(out), "rows": rows, "columns": list(columns)}
-            )
-        )
+        told = {"run": str(run), "data": str(data), "out": str(out), "rows": rows, "columns": list(columns)}
+        print(json_line(told))
         return
     cases = len(set(predictions.case.tolist()))
     print(f"{out}: {rows:,} rows of {cases:,} {'case' if cases == 1 else 'cases'}, columns {', '.join(columns)}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_text
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from eigenloop.errors import ConfigError
+from eigenloop.text.json_text import json_line
 
 
 def report(
@@ -46,7 +46,7 @@ def report(
     from eigenloop.report import write
 
     page = write(runs, out or Path("report.html"))
-    print(json_text.dumps({"report": str(page), "runs": [str(run) for run in runs]}) if json else f"report: {page}")
+    print(json_line({"report": str(page), "runs": [str(run) for run in runs]}) if json else f"report: {page}")
 
 
 def _published(results: Path, out: Path, json: bool) -> None:
@@ -59,6 +59,6 @@ def _published(results: Path, out: Path, json: bool) -> None:
     written = published_results.write(results, out)
     if json:
         files = {"text": str(written.text), "page": str(written.page)}
-        print(json_text.dumps({**files, "rows": written.rows, "filled": written.filled}))
+        print(json_line({**files, "rows": written.rows, "filled": written.filled}))
     else:
         print(f"published: {written.filled} of {written.rows} rows filled in; {written.text}, {written.page}")

@@ -36,6 +36,7 @@ def run_training(
     from eigenloop.training import resume as resume_run
     from eigenloop.training import train as train_run
     from eigenloop.training.settings.keys import set_value
+    from eigenloop.training.settings.merging import merged
     from eigenloop.training.sizing import largest_hidden_size
 
     chosen = collected(given, config, resume, out)
@@ -47,8 +48,8 @@ def run_training(
         if max_bytes is not None:
             if resume or chosen.get("model", {}).get("hidden_size") is not None:
                 raise ConfigError("--max-bytes chooses the hidden size: leave out --hidden-size and --resume")
-            size = largest_hidden_size(make_config(chosen), max_bytes)
-            chosen.setdefault("model", {})["hidden_size"] = size
+            size = largest_hidden_size(lambda n: make_config(merged(chosen, {"model": {"hidden_size": n}})), max_bytes)
+            chosen = merged(chosen, {"model": {"hidden_size": size}})
             display.notice(f"{size} units fit into {max_bytes:,} bytes")
         if resume and out is not None:
             summary = resume_run(out, chosen, display)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_text
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from rich.text import Text
 from eigenloop.experiments import Experiment, Planned, Record
 from eigenloop.experiments.reproduce import progress_of
 from eigenloop.text.durations import clock
+from eigenloop.text.json_text import json_line
 from eigenloop.text.numbers import brief
 
 #: Seconds between progress lines in a pipe.
@@ -126,7 +126,7 @@ class _JSONWatcher(Watcher):
         self._event("skipped" if known else "computed", f"{experiment.name}/{name}", record)
 
     def left_out(self, experiment: Experiment, budget: str, rows: Sequence[str]) -> None:
-        print(json_text.dumps({"kind": "left out", "experiment": experiment.name, "budget": budget, "rows": rows}))
+        print(json_line({"kind": "left out", "experiment": experiment.name, "budget": budget, "rows": rows}))
 
     def ended(self, results: Path) -> None:
         pass
@@ -135,27 +135,27 @@ class _JSONWatcher(Watcher):
         self._event("skipped", run.label, record)
 
     def outdated(self, label: str, revisions: Sequence[str], again: bool) -> None:
-        print(json_text.dumps({"kind": "stale", "run": label, "revisions": revisions, "again": again}), flush=True)
+        print(json_line({"kind": "stale", "run": label, "revisions": revisions, "again": again}), flush=True)
 
     def set_aside(self, run: Planned, folder: Path) -> None:
-        print(json_text.dumps({"kind": "set aside", "run": run.label, "folder": str(folder)}), flush=True)
+        print(json_line({"kind": "set aside", "run": run.label, "folder": str(folder)}), flush=True)
 
     def started(self, run: Planned, resumed: bool) -> None:
-        print(json_text.dumps({"kind": "started", "run": run.label, "resumed": resumed}), flush=True)
+        print(json_line({"kind": "started", "run": run.label, "resumed": resumed}), flush=True)
 
     def waiting(self, running: Mapping[str, Path]) -> None:
         pass
 
     def finished(self, run: Planned, record: Record | None, problem: str | None) -> None:
         if record is None:
-            print(json_text.dumps({"kind": "failed", "run": run.label, "problem": problem}), flush=True)
+            print(json_line({"kind": "failed", "run": run.label, "problem": problem}), flush=True)
         else:
             self._event("finished", run.label, record)
 
     @staticmethod
     def _event(kind: str, label: str, record: Record) -> None:
         content: dict[str, Any] = record.model_dump(mode="json", exclude={"curve", "train_curve", "config"})
-        print(json_text.dumps({"kind": kind, "run": label, **content}), flush=True)
+        print(json_line({"kind": kind, "run": label, **content}), flush=True)
 
 
 def _state(label: str, folder: Path) -> str:

@@ -158,8 +158,7 @@ def _tokens(network: Any, bits: int) -> Tokens:
 
 def _readout(network: Any, state: Format, bits: int, pool: str | None, widen: bool) -> Readout:
     linear = getattr(network, "readout", None)
-    own = getattr(network, "pool", None) or ("last" if getattr(network, "last", False) else None)
-    pool = own if pool is None else pool
+    pool = getattr(network, "pool", None) if pool is None else pool
     if pool not in POOLS:
         raise ValueError(f"pool={pool!r} is not known: choose one of {', '.join(map(repr, POOLS[1:]))}")
     if linear is None:

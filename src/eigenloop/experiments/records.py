@@ -9,13 +9,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from eigenloop.analysis.rounding import spread
 from eigenloop.experiments.plan import Planned, config_hash
 from eigenloop.experiments.remeasure import measured_again
 from eigenloop.experiments.schema import BUDGETS, BudgetName, Experiment, Measure
 from eigenloop.runs import MetricLine, Summary, atomic, read_metrics, read_summary
-from eigenloop.runs.json_text import finite
+from eigenloop.text.json_text import finite
 from eigenloop.text.numbers import significant
+from eigenloop.text.points import spread
 from eigenloop.training import RunError
 from eigenloop.training.runs import numerics_of_run
 

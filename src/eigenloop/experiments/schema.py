@@ -86,7 +86,7 @@ class Budget(_Strict):
     @classmethod
     def _seeds_differ(cls, seeds: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if seeds is not None and len(set(seeds)) < len(seeds):
-            raise ValueError(f"seeds {', '.join(map(str, seeds))} are not different ones")
+            raise ValueError(f"each seed may appear only once, got {', '.join(map(str, seeds))}")
         return seeds
 
 
@@ -233,7 +233,7 @@ class Experiment(_Strict):
 def _plain(name: str) -> str:
     """Return a name; raise a ValueError unless it consists of lower-case letters, digits and single dashes."""
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name):
-        raise ValueError(f"the name {name!r} is made of small letters, digits and single dashes")
+        raise ValueError(f"a name may contain only lower-case letters, digits and single dashes, got {name!r}")
     return name
 
 

@@ -19,6 +19,7 @@ from eigenloop.layers.torch_dict import TorchDict
 from eigenloop.matrices.base import full_precision
 from eigenloop.recurrence import kernel
 from eigenloop.recurrence.replay import replay_of
+from eigenloop.recurrence.time import valid_steps
 
 #: The tensors that a cell carries from step to step, each (B, n): its state, and in an LSTM also c.
 Carried = tuple[Tensor, ...]
@@ -112,11 +113,12 @@ class RecurrentLayer(TorchDict):
     def _observe_cell(
         self, number: int, weights: CellWeights, x: Tensor, state: Carried, lengths: Tensor | None, out: Tensor
     ) -> None:
-        """Record the values from which the ranges of a cell are chosen."""
+        """Record the values from which the ranges of a cell are chosen: those of valid steps."""
         layer, _, cell = self._cells()[number]
+        valid = slice(None) if lengths is None else valid_steps(lengths, len(x)).squeeze(-1)
         if layer == 0:
-            self._observe("input_range", x)
-        self._observe(f"{self._RANGE}{cell}", out)
+            self._observe("input_range", x[valid])
+        self._observe(f"{self._RANGE}{cell}", out[valid])
 
     def _dropped(self, x: Tensor) -> Tensor:
         """Apply the dropout between layers to x, (T, B, features)."""

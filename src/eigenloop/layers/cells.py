@@ -235,5 +235,4 @@ class Cells(RoundedState):
 
 def _plain(weights: Sequence[CellWeights]) -> bool:
     """Whether these are ordinary tensors that can be held: not traced, and not inside a torch.func transform."""
-    transformed = torch._C._are_functorch_transforms_active()
-    return not transformed and all(kernel.reachable(*cell) for cell in weights)
+    return all(kernel.reachable(*cell) for cell in weights)

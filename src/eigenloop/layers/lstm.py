@@ -107,7 +107,9 @@ class LSTM(GatedLayer):
             )
         self.cell = cell
         biases = (("bias",) if cell == "modrelu" else ("bias_ih", "bias_hh")) * bool(bias)
-        self._add_gates(recurrent or "cayley", generator, device, options.real_dtype(dtype), biases)
+        self._add_gates(
+            "cayley" if recurrent is None else recurrent, generator, device, options.real_dtype(dtype), biases
+        )
         self.round_state_(made_state_quantizer(state_bits))
         self.reset_parameters(generator)
 

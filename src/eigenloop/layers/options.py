@@ -94,10 +94,8 @@ def make_matrix(
     """Return the matrix that `recurrent` describes, on a device and in a real dtype (or its complex counterpart)."""
     if isinstance(recurrent, str):
         factory = registered("recurrent", recurrent, matrices.NAMES)
-        matrix = made_by(partial(factory, generator=generator), f"recurrent={recurrent!r}", n)
-    else:
-        matrix = made_by(recurrent, "recurrent", n)
-    return matrix.to(device=device, dtype=dtype)
+        return made_by(partial(factory, generator=generator), f"recurrent={recurrent!r}", n, device, dtype)
+    return made_by(recurrent, "recurrent", n, device, dtype)
 
 
 def check_slope(negative_slope: float) -> None:

@@ -70,7 +70,8 @@ def _without_batch(out: Tensor) -> Tensor:
 
 def _check_lengths(lengths: Lengths, x: Tensor) -> Tensor:
     T, B = x.shape[:2]
-    given = torch.as_tensor(lengths, dtype=torch.int64 if B == 0 else None)
+    device = lengths.device if isinstance(lengths, Tensor) else "cpu"  # whatever torch's default device is
+    given = torch.as_tensor(lengths, dtype=torch.int64 if B == 0 else None, device=device)
     if given.is_floating_point() or given.is_complex() or given.dtype == torch.bool:
         raise TypeError(f"lengths are whole numbers of steps, got {given.dtype}: convert with lengths.long()")
     if given.shape != (B,):

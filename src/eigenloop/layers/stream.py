@@ -24,7 +24,8 @@ class Stream:
 
     Args:
         network: an `el.RNN`, `el.GRU`, `el.LSTM` or `el.FastGRNN` in one direction, with any number of layers, or an
-            `el.Model` of one, which then returns an output at every step. It runs in evaluation mode, without dropout.
+            `el.Model` of one, which then returns an output at every step: with ``pool="mean"`` or ``"max"`` that of all
+            steps since the last reset. It runs in evaluation mode, without dropout.
         batch_size: number of parallel sequences.
 
     Raises:
@@ -39,6 +40,7 @@ class Stream:
     True
     """
 
+    @torch.inference_mode(False)  # buffers made inside inference mode could not be written outside of it
     def __init__(self, network: nn.Module, batch_size: int = 1) -> None:
         given = network if isinstance(network, RecurrentLayer) else getattr(network, "rnn", None)
         reads = given is network or isinstance(network, QuantizableReadout)  # a Model
@@ -62,6 +64,7 @@ class Stream:
             tuple(self._x.new_zeros(batch_size, n) for _ in layer.CARRIED) for n in layer.hidden_sizes
         ]
         self._calls: list[kernel.Recorded] = []
+        self._pool = None if self._model is None else self._model.running_pool()
         self.reset()
         with torch.no_grad():
             self._V = None if self._model is None else self._model.readout_weight()
@@ -75,7 +78,7 @@ class Stream:
     def __reduce__(self) -> tuple[Any, ...]:
         # The recorded calls hold addresses of this stream's memory, so a copy must record its own.
         network = self._layer if self._model is None else self._model
-        return _restored, (network, self._shape[0], self.state)
+        return _restored, (network, self._shape[0], self.state, copy.deepcopy(self._pool))
 
     @torch.no_grad()
     def _run(self) -> tuple[Tensor, list[Carried]]:
@@ -97,10 +100,13 @@ class Stream:
 
         Raises:
             RuntimeError: x has another shape.
+            ValueError: x has another precision than the weights.
         """
         if x.shape != self._shape:
             raise RuntimeError(f"a step of this stream takes an input of shape {self._shape}, got {tuple(x.shape)}")
         entered = x if self._model is None else self._model.entered(x)
+        if entered.dtype != self._x.dtype:
+            entered = self._layer._checked(entered, self._x.dtype)
         self._x[0].copy_(entered)
         if self._calls:
             for call in self._calls:
@@ -110,7 +116,10 @@ class Stream:
         for state, final in zip(self._states, self._finals, strict=True):
             for kept, new in zip(state, final, strict=True):
                 kept.copy_(new)
-        return self._out[0].clone() if self._model is None else self._model.read(self._out[0], self._V)
+        out = self._out[0]
+        if self._model is None:
+            return out.clone()
+        return self._model.read(out if self._pool is None else self._pool(self._model.real_features(out)), self._V)
 
     @property
     def state(self) -> Any:
@@ -121,13 +130,17 @@ class Stream:
     def reset(self, hx: Any = None) -> None:
         """Restart from the layer's initial state, or from `hx` in the form that the layer takes."""
         initial = self._layer._initial(hx, self._shape[0], True, self._x.dtype)
+        if self._pool is not None:
+            self._pool.reset()
         for state, given in zip(self._states, initial, strict=True):
             for kept, value in zip(state, given, strict=True):
                 kept.copy_(value)
 
 
-def _restored(network: nn.Module, batch_size: int, state: Any) -> Stream:
-    """Return a new stream that continues from a state."""
+def _restored(network: nn.Module, batch_size: int, state: Any, pool: Any = None) -> Stream:
+    """Return a new stream that continues from a state and from what was pooled so far."""
     stream = Stream(network, batch_size)
     stream.reset(state)
+    if pool is not None:
+        stream._pool = pool
     return stream

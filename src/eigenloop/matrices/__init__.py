@@ -47,5 +47,6 @@ __all__ = [
     "orthogonality_defect",
 ]
 
-#: The matrices by the names that `recurrent=` of a layer takes; each is called with n and generator=.
+#: The matrices by the names that `recurrent=` of a layer takes; each is called with n and generator=, and with device=
+#: and dtype= where it has them.
 NAMES: registry.Loaded[Callable[..., Matrix]] = registry.Loaded(registry.MATRICES)

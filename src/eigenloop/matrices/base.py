@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -108,7 +109,15 @@ class Matrix(nn.Module, ABC):
         """Build W, or return the one that `eigenloop.cached` holds."""
         return self._held_or_built() if self._holding else self._build()
 
+    @property
+    def _has_values(self) -> bool:
+        """Whether there are values to compute with: tensors on the meta device have only shapes."""
+        return self.device.type != "meta"
+
     def _build(self) -> Tensor:
+        if not self._has_values:
+            W = torch.empty(self.n, self.n, dtype=self.dtype, device=self.device)
+            return W + sum(parameter.sum() for parameter in self.parameters())  # with a gradient for each of them
         with full_precision(self.device):
             if self.training and torch.is_grad_enabled():
                 self.advance_()
@@ -121,8 +130,8 @@ class Matrix(nn.Module, ABC):
         return self.exact().to(self.dtype)
 
     def _check_finite(self, tensors: list[Tensor]) -> None:
-        """Raise NotFiniteError for NaN or inf; not while tracing or on the meta device, where there are no values."""
-        if torch.compiler.is_compiling() or self.device.type == "meta":
+        """Raise NotFiniteError for NaN or inf; not while tracing, where there are no values."""
+        if torch.compiler.is_compiling():
             return
         if not all(torch.isfinite(tensor.detach()).all() for tensor in tensors):
             raise NotFiniteError(type(self).__name__)
@@ -150,6 +159,8 @@ class Matrix(nn.Module, ABC):
     def assign_(self: M, W: Tensor) -> M:
         """Set the parameters so that the map gives `W`, and return self; after an error nothing has changed.
 
+        On the meta device there are no values to set, and `W` is ignored.
+
         Raises:
             TypeError: `W` is not a tensor, or is complex although the matrix is real.
             ValueError: `W` has the wrong shape, contains NaN or inf, or lies outside the set; the message says how far.
@@ -161,6 +172,8 @@ class Matrix(nn.Module, ABC):
             raise ValueError(f"{name}.assign_ takes a {self.n} x {self.n} tensor, got shape {tuple(W.shape)}")
         if W.is_complex() and not self.is_complex:
             raise TypeError(f"{name} holds real matrices, got {W.dtype}: give it W.real, or use a complex matrix")
+        if not self._has_values:
+            return self
         if not torch.isfinite(W).all():
             raise ValueError(f"the matrix given to {name}.assign_ holds NaN or inf: repair it first")
         rounding = max(torch.finfo(dtype).eps for dtype in (W.dtype, self.dtype) if not _is_integer(dtype))
@@ -184,19 +197,24 @@ class Matrix(nn.Module, ABC):
         return str(self.n)
 
 
-def made_by(factory: Any, name: str, n: int) -> Matrix:
-    """Return `factory(n)`; raises TypeError or ValueError if that is not a matrix of size n."""
+def made_by(
+    factory: Any, name: str, n: int, device: torch.device | str | None = None, dtype: torch.dtype | None = None
+) -> Matrix:
+    """Return `factory(n)` on a device and in a dtype; raises TypeError or ValueError if it is no matrix of size n."""
     if isinstance(factory, nn.Module) or not callable(factory):
         raise TypeError(
             f"{name} is called with n to make a matrix, such as ScaledCayley or partial(ScaledCayley, negative=3); "
             f"got {'a finished ' if isinstance(factory, nn.Module) else ''}{type(factory).__name__}"
         )
-    matrix = factory(n)
+    # Converted afterwards, the matrix would only be as accurate as the default dtype. A dtype of its own stays.
+    takes = inspect.signature(factory).parameters
+    free = {key for key, parameter in takes.items() if parameter.default is None}
+    matrix = factory(n, **{key: value for key, value in (("device", device), ("dtype", dtype)) if key in free})
     if not isinstance(matrix, Matrix):
         raise TypeError(f"{name} must make an eigenloop Matrix of size n, got {type(matrix).__name__}")
     if matrix.n != n:
         raise ValueError(f"{name} made a matrix of size {matrix.n} where {n} is needed")
-    return matrix
+    return matrix.to(device=device, dtype=dtype)
 
 
 def full_precision(device: torch.device) -> AbstractContextManager[Any]:

@@ -105,7 +105,7 @@ class ScaledCayley(OrthogonalMatrix):
 
     def extra_repr(self) -> str:
         """Return the size and the number of -1 in D, for the printed module."""
-        return f"{self.n}, negative={self.negative}"
+        return f"{self.n}, negative={self.negative}" if self._has_values else str(self.n)
 
 
 def _signs_for(Q: Tensor) -> Tensor:

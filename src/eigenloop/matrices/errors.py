@@ -4,12 +4,20 @@ from __future__ import annotations
 
 
 class NotInSetError(ValueError):
-    """A given matrix is not in the set that the map can represent."""
+    """A given matrix is not in the set that the map can represent.
 
-    def __init__(self, name: str, holds: str, measure: str, distance: float, allowed: float, fix: str) -> None:
+    Args:
+        name: the matrix class, with the options that matter.
+        holds: what it holds.
+        found: what the given matrix does instead, with the number.
+        distance: how far the given matrix is from the set.
+        allowed: the largest distance that counts as rounding.
+        fix: what to do.
+    """
+
+    def __init__(self, name: str, holds: str, found: str, distance: float, allowed: float, fix: str) -> None:
         super().__init__(
-            f"{name} holds {holds}, but the given matrix has {measure} = {distance:.3g} "
-            f"(at most {allowed:.0e} counts as rounding): {fix}"
+            f"{name} holds {holds}, but the given matrix {found} (at most {allowed:.0e} counts as rounding): {fix}"
         )
         self.distance = distance
 

@@ -120,7 +120,7 @@ class Givens(OrthogonalMatrix):
             raise NotInSetError(
                 f"Givens(style={self.style!r}, capacity={self.capacity})",
                 f"products of {self.capacity} layers of rotations",
-                "from the nearest one that was reached, a distance",
+                f"lies {distance:.3g} from the nearest one that was reached",
                 distance,
                 tolerance,
                 f"use capacity={self.n} (and determinant 1 where W is real), or another orthogonal matrix",

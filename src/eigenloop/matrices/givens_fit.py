@@ -39,7 +39,7 @@ def fit_angles(Q: Tensor, layer_of: Tensor, first: Tensor, second: Tensor) -> tu
     generator = torch.Generator().manual_seed(len(Q))
     best, distance = None, math.inf
     for start in range(_STARTS):
-        drawn = 2 * torch.rand(len(layer_of), dtype=torch.float64, generator=generator) - 1
+        drawn = 2 * torch.rand(len(layer_of), dtype=torch.float64, device="cpu", generator=generator) - 1
         theta = (drawn * (0.0 if start == 0 else math.pi)).to(Q.device)
         angles = Angles(theta, torch.zeros_like(theta), torch.zeros(len(Q), dtype=theta.dtype, device=Q.device))
         _climb_(Q, angles, layers)
@@ -124,7 +124,8 @@ def _jacobian(Q: Tensor, angles: Angles, layers: Layers) -> Tensor:
     blocks = [torch.cat(rows["theta"])]
     if Q.is_complex():
         columns = torch.zeros(n, n, n, dtype=Q.dtype, device=Q.device)
-        columns[torch.arange(n), torch.arange(n)] = 1j * W
+        each = torch.arange(n, device=Q.device)
+        columns[each, each] = 1j * W
         blocks += [torch.cat(rows["phi"]), _flat(columns)]
     return torch.cat(blocks)
 

@@ -96,7 +96,7 @@ class Householder(OrthogonalMatrix):
             raise NotInSetError(
                 f"Householder(reflections={self.reflections})",
                 f"products of {self.reflections} reflections",
-                f"after {self.reflections} reflections a distance from the identity",
+                f"is still {distance:.3g} from the identity after {self.reflections} reflections",
                 distance,
                 tolerance,
                 f"use reflections={self.n}, which reaches every orthogonal matrix",

@@ -71,7 +71,7 @@ class HouseholderSVD(Matrix):
             raise NotInSetError(
                 "HouseholderSVD",
                 f"matrices with singular values within {self.margin} of 1",
-                "a singular value outside by",
+                f"has a singular value {distance:.3g} outside that band",
                 distance,
                 tolerance,
                 "choose a larger margin, or use Free",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -63,15 +64,15 @@ class LongShort(Matrix):
         self.short: UnitDisc | None = None
         self.coupling: nn.Parameter | None = None
         if q > 0:
-            made = ScaledCayley(q, generator=generator) if long is None else made_by(long, "long", q)
+            made = made_by(long or partial(ScaledCayley, generator=generator), "long", q, device, dtype)
             if not isinstance(made, OrthogonalMatrix) or made.is_complex:
                 raise TypeError(f"long must make a real orthogonal {q} x {q} matrix of eigenloop, got {made!r}")
-            self.long = made.to(device=device, dtype=dtype)
+            self.long = made
         if self.short_size > 0:
             self.short = UnitDisc(self.short_size, eps=eps, generator=generator, device=device, dtype=dtype)
         if coupling and q > 0 and self.short_size > 0:
             start = _coupling(coupling_init, q, self.short_size, generator)
-            self.coupling = nn.Parameter(start.to(device, dtype))
+            self.coupling = nn.Parameter(start.to(self.device, dtype))
 
     @property
     def _part(self) -> Matrix:
@@ -137,7 +138,7 @@ class LongShort(Matrix):
                 "block triangular matrices [[long, coupling], [0, short]]"
                 if self.coupling is not None
                 else "block diagonal matrices [[long, 0], [0, short]]",
-                "an entry outside the blocks of",
+                f"has an entry of size {outside:.3g} outside the blocks",
                 outside,
                 tolerance,
                 "set it to zero, or use Free",
@@ -172,7 +173,7 @@ def _coupling(init: str | Tensor, q: int, short: int, generator: torch.Generator
             raise ValueError(f"coupling_init must be {q} x {short} (long x short), got {tuple(init.shape)}")
         return init
     if init == "glorot":
-        start = torch.empty(q, short, dtype=torch.float64)
+        start = torch.empty(q, short, dtype=torch.float64, device="cpu")
         bound = math.sqrt(6 / (q + short))
         initializers.fill_uniform_(start, -bound, bound, generator)
         return start

@@ -145,9 +145,17 @@ class NeumannCayley(ScaledCayley):
         """Convert, and recompute Z if the dtype changes: a float32 inverse is accurate to float32 only."""
         before = self.inverse.dtype
         super()._apply(fn, recurse)
-        if self.inverse.dtype != before and torch.isfinite(self.skew).all():
-            self._reset_()
+        self._recompute_after_(before)
         return self
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+        self._recompute_after_(state_dict.get(f"{prefix}inverse", self.inverse).dtype)
+
+    def _recompute_after_(self, before: torch.dtype) -> None:
+        """Recompute Z if it comes from another dtype."""
+        if self.inverse.dtype != before and self._has_values and torch.isfinite(self.skew).all():
+            self._reset_()
 
     def extra_repr(self) -> str:
         """Return the size, the number of -1 in D, and how the inverse is computed, for the printed module."""
@@ -196,7 +204,7 @@ def _followed(
 def _residual(Z: Tensor, skew: Tensor) -> float:
     """Estimate the root-mean-square row norm of I - (I + A) Z with a few random sign vectors, in O(n^2)."""
     n = len(Z)
-    probes = 1 - 2 * torch.randint(2, (n, _PROBES), generator=torch.Generator().manual_seed(n))
+    probes = 1 - 2 * torch.randint(2, (n, _PROBES), generator=torch.Generator().manual_seed(n), device="cpu")
     signs = probes.to(Z)
     image = Z @ signs
     left = signs - image - triangle.skew(skew, n) @ image

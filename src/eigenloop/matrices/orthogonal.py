@@ -36,7 +36,8 @@ class _OwnParameter(OrthogonalMatrix):
     def advance_(self) -> None:
         """Check W^H W = I with a few random sign vectors, in O(n^2); raises OffSetError, which names the optimizer."""
         generator = torch.Generator().manual_seed(self.n)
-        signs = (1 - 2 * torch.randint(2, (self.n, _PROBES), generator=generator)).to(self.device, self.dtype)
+        drawn = torch.randint(2, (self.n, _PROBES), generator=generator, device="cpu")
+        signs = (1 - 2 * drawn).to(self.device, self.dtype)
         weight = self.weight.detach()
         distance = float((weight.mH @ (weight @ signs) - signs).abs().square().mean().sqrt())
         rounding = float(torch.finfo(self.dtype).eps) * self.n**0.5
@@ -51,7 +52,7 @@ class _OwnParameter(OrthogonalMatrix):
         """Convert, and project W if the dtype changes: a float32 matrix is orthogonal to float32 accuracy only."""
         before = self.weight.dtype
         super()._apply(fn, recurse)
-        if self.weight.dtype != before and self.device.type != "meta" and torch.isfinite(self.weight).all():
+        if self.weight.dtype != before and self._has_values and torch.isfinite(self.weight).all():
             with torch.no_grad():
                 self.weight.copy_(nearest_orthogonal(self.weight))
         return self

@@ -87,7 +87,7 @@ class OrthogonalMatrix(Matrix):
             raise NotInSetError(
                 type(self).__name__,
                 "unitary matrices" if self.is_complex else "orthogonal matrices",
-                "max|W'W - I|",
+                f"has max|W'W - I| = {distance:.3g}",
                 distance,
                 tolerance,
                 "project it with eigenloop.matrices.nearest_orthogonal(W), or use Free or Schur",

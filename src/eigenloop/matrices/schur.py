@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -76,11 +77,12 @@ class Schur(Matrix):
             raise ValueError(f"delta and triangle_decay must not be negative, got {delta} and {triangle_decay}")
         self.delta, self.triangle_decay, self.blocks = delta, triangle_decay, blocks
         self.slow_eigenvalues = slow_eigenvalues
-        P = Exponential(n, generator=generator) if orthogonal is None else made_by(orthogonal, "orthogonal", n)
+        dtype = torch.get_default_dtype() if dtype is None else dtype
+        P = made_by(orthogonal or partial(Exponential, generator=generator), "orthogonal", n, device, dtype)
         if not isinstance(P, OrthogonalMatrix) or P.is_complex:
             raise TypeError(f"orthogonal must make a real orthogonal {n} x {n} matrix of eigenloop, got {P!r}")
-        self.orthogonal = P.to(device=device, dtype=dtype or torch.get_default_dtype())
-        self.theta = nn.Parameter(initializers.unit_angles(n // 2, generator).to(device, self.orthogonal.dtype))
+        self.orthogonal = P
+        self.theta = nn.Parameter(initializers.unit_angles(n // 2, generator).to(P.device, P.dtype))
         ones = torch.ones_like(self.theta.detach())
         if train_gamma:
             self.gamma = nn.Parameter(ones)
@@ -160,19 +162,20 @@ class Schur(Matrix):
             raise NotInSetError(
                 'Schur(blocks="exact")',
                 "matrices whose 2 x 2 Schur blocks are scaled rotations",
-                "a block that deviates from one by",
+                f"has a block that deviates from one by {distance:.3g}",
                 distance,
                 allowed,
                 'use blocks="paper", which reaches every matrix',
             )
         lower = triangle.upper_entries(form.mT)
         gamma = torch.hypot(diagonal, above)
-        if not isinstance(self.gamma, nn.Parameter) and float((gamma - self.gamma.double()).abs().max()) > allowed:
+        off = float((gamma - self.gamma.double()).abs().max())
+        if not isinstance(self.gamma, nn.Parameter) and off > allowed:
             raise NotInSetError(
                 "Schur(train_gamma=False)",
                 "matrices whose eigenvalues have modulus 1",
-                "|gamma - 1|",
-                float((gamma - self.gamma.double()).abs().max()),
+                f"has |gamma - 1| = {off:.3g}",
+                off,
                 allowed,
                 "use train_gamma=True",
             )

@@ -108,7 +108,7 @@ class UnitDisc(Matrix):
             raise NotInSetError(
                 "UnitDisc",
                 "matrices of spectral radius at most 1",
-                "a spectral radius above 1 by",
+                f"has spectral radius {radius:.6g}, above 1",
                 radius - 1,
                 tolerance,
                 "divide it by its spectral radius, or use Free",
@@ -173,7 +173,7 @@ def _radius_derivative(leading: Dominant) -> Tensor:
             "gradient of use: it is held constant for this step",
             stacklevel=2,
         )
-        return torch.zeros(n, n, dtype=torch.float64)
+        return torch.zeros(n, n, dtype=torch.float64, device="cpu")
     return torch.from_numpy((leading.value.conjugate() * leading.derivative).real / leading.radius)
 
 

@@ -18,7 +18,10 @@ _ALLOWED, _LOOK_EVERY, _LONG = 1e-6, 20, 0.1
 
 
 class ProjectedOptimizer(StepwiseOptimizer):
-    """RMSprop or SGD, with a special move for groups marked ``projected`` (see `param_groups`)."""
+    """RMSprop or SGD, with a special move for groups marked ``projected`` (see `param_groups`).
+
+    ``normalise`` says whether RMSprop also divides the gradient of a projected matrix.
+    """
 
     def __init__(self, params: ParamsT, defaults: dict[str, Any]) -> None:
         for name in ("lr", "eps", "weight_decay"):
@@ -28,7 +31,7 @@ class ProjectedOptimizer(StepwiseOptimizer):
             raise ValueError(f"alpha must lie in [0, 1), got {defaults['alpha']}")
         if defaults["base"] not in ("rmsprop", "sgd"):
             raise ValueError(f"base={defaults['base']!r} is not known: choose 'rmsprop' or 'sgd'")
-        super().__init__(params, {**defaults, "projected": False})
+        super().__init__(params, {"normalise": True, **defaults, "projected": False})
         if not any(group["projected"] for group in self.param_groups):
             raise ValueError(
                 f"{type(self).__name__} found no matrix to keep on its set: give it eigenloop.optim.param_groups(net, "
@@ -64,7 +67,7 @@ class ProjectedOptimizer(StepwiseOptimizer):
 
         The real and imaginary parts of a complex g have separate ms, see `real_view`.
         """
-        if group["base"] == "sgd" or (group["projected"] and not self._normalises):
+        if group["base"] == "sgd" or (group["projected"] and not group["normalise"]):
             return grad
         state = self.state[parameter]
         parts = real_view(grad.resolve_conj())
@@ -74,5 +77,7 @@ class ProjectedOptimizer(StepwiseOptimizer):
         direction = parts / (mean_square.sqrt() + group["eps"])
         return torch.view_as_complex(direction.contiguous()) if grad.is_complex() else direction
 
-    #: Whether the gradient of a projected matrix is preconditioned too.
-    _normalises = True
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # saved when this option was not yet in the groups
+            group.setdefault("normalise", self.defaults.get("normalise", True))

@@ -126,7 +126,7 @@ def along_the_group(W: Tensor, grad: Tensor) -> Tensor:
 
 def _lsi(d: Tensor, rank: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Project d onto the row space of a random sketch R^T d: return a = d b and b, orthonormal (n, k)."""
-    drawn = torch.randn(len(d), rank, dtype=d.dtype, generator=generator).to(d.device)
+    drawn = torch.randn(len(d), rank, dtype=d.dtype, device="cpu", generator=generator).to(d.device)
     b = torch.linalg.qr(d.mT @ torch.linalg.qr(drawn).Q).Q
     return d @ b, b
 

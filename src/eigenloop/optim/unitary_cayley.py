@@ -43,8 +43,8 @@ class UnitaryCayley(ProjectedOptimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
     ) -> None:
-        self._normalises = normalise
-        super().__init__(params, {"lr": lr, "base": base, "alpha": alpha, "eps": eps, "weight_decay": weight_decay})
+        defaults = {"lr": lr, "base": base, "alpha": alpha, "eps": eps, "weight_decay": weight_decay}
+        super().__init__(params, {**defaults, "normalise": normalise})
 
     def _moved(self, W: Tensor, direction: Tensor, group: dict[str, Any]) -> Tensor:
         A = direction @ W.mH

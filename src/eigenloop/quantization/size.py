@@ -156,11 +156,11 @@ def _states(network: nn.Module) -> Iterator[Part]:
 
 def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int | None) -> Iterator[Part]:
     counted: set[int] = set()
-    readout = network.readout if isinstance(network, QuantizableReadout) else None
-    if readout_bits is None and isinstance(network, QuantizableReadout):
-        readout_bits = network.readout_bits
+    read: dict[int, int | None] = {}  # the width of every V; a network comes before its parts
     for name, module in network.named_modules():
         prefix = f"{name}." if name else ""
+        if isinstance(module, QuantizableReadout):
+            read[id(module.readout.weight)] = module.readout_bits if readout_bits is None else readout_bits
         if isinstance(module, QuantizableLayer):
             yield from _layer(module, prefix, bits)
             counted |= {id(parameter) for parameter in module.parameters()}
@@ -168,8 +168,7 @@ def _parts(network: nn.Module, bits: int | Quantizer | None, readout_bits: int |
             if id(parameter) in counted:  # part of a layer, or tied
                 continue
             counted.add(id(parameter))
-            is_read = readout is not None and parameter is readout.weight
-            yield _part(prefix + key, parameter, readout_bits if is_read else None)
+            yield _part(prefix + key, parameter, read.get(id(parameter)))
         if isinstance(module, Scaling):
             for key, buffer in module.named_buffers():
                 yield _part(prefix + key, buffer, None)

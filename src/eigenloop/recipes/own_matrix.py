@@ -29,7 +29,7 @@ def matrix_options(recipe: Callable[..., Any]) -> tuple[str, ...]:
 
 def without_effect(recipe: Callable[..., Any], options: Mapping[str, Any]) -> list[str]:
     """List the options that differ from their defaults but have no effect, as ``recurrent=`` replaces the matrix."""
-    if "recurrent" not in options:
+    if options.get("recurrent") is None:
         return []
     defaults = {name: parameter.default for name, parameter in inspect.signature(recipe).parameters.items()}
     # Only plain values are compared with `==`: an `init` may be a tensor.

@@ -27,7 +27,7 @@ def recycled(shape: Sequence[int], dtype: torch.dtype) -> Tensor:
     """Return an uninitialised CPU tensor, on recycled memory if a suitable block is free."""
     size = math.prod(shape) * dtype.itemsize
     if size < LEAST_BYTES:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype, device="cpu")  # C writes to it, whatever torch's default device is
     block = _take(size)
     view = block[:size]
     weakref.finalize(view, _give_back, block).atexit = False

@@ -49,8 +49,7 @@ def keep_states(ctx: Any, states: Tensor) -> Tensor:
 
     A compiled graph has no in-place changes, and tensors of torch.func and of inference mode cannot be watched.
     """
-    transformed = torch._C._are_functorch_transforms_active()
-    watchable = kernel.reachable(states) and not transformed and not states.is_inference()
+    watchable = kernel.reachable(states) and not states.is_inference()
     ctx.watch = Watch(states) if watchable else None
     return states.data if watchable else states
 
@@ -123,7 +122,7 @@ def differentiable(
     def call(*arguments: Any) -> Any:
         if torch.compiler.is_compiling():
             return forward(*arguments)
-        if past_operator is not None and kernel.reachable(*arguments):
+        if past_operator is not None and not arguments[0].is_meta and kernel.reachable(*arguments):
             return past_operator(*arguments)
         return Forward.apply(*arguments)
 

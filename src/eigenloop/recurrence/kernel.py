@@ -169,6 +169,8 @@ def reachable(*arguments: object) -> bool:
     """Whether the tensors among these can be passed to C directly: plain tensors, and nothing intercepts operators."""
     if torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack() > 0:
         return False
+    if torch._C._are_functorch_transforms_active():
+        return False
     for one in arguments:
         kind = type(one)
         if kind is not Tensor and kind is not torch.nn.Parameter and isinstance(one, Tensor):

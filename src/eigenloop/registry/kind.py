@@ -107,9 +107,8 @@ class Kind(Mapping[str, Entry]):
         else:
             problem = str(unknown_name(self.word, name, self, f"The {self.name} are {listed}"))
         return ConfigError(
-            f"{problem}; for your own",
-            "import the module that registers it",
-            flags="name the module that registers it with --import",
+            f"{problem}; if it is your own, import the module that registers it first",
+            flags="name the module with --import",
         )
 
 

@@ -6,18 +6,17 @@ import yaml
 
 from eigenloop import registry
 
-#: The display name of a task in a heading, and inside a sentence.
-TASKS = {
-    "adding": ("Adding", "the adding task"),
-    "copying": ("Copying", "the copying task"),
-    "denoise": ("Denoising", "the denoising task"),
-    "parenthesis": ("Parenthesis", "the parenthesis task"),
-    "pmnist": ("Permuted MNIST", "permuted MNIST"),
-    "ptb-char": ("Penn Treebank, characters", "characters of Penn Treebank"),
-    "ptb-word": ("Penn Treebank, words", "words of Penn Treebank"),
-    "sequences": ("Own sequences", "own sequences"),
-    "smnist": ("Sequential MNIST", "sequential MNIST"),
-    "timit": ("TIMIT", "TIMIT"),
+#: A task inside a sentence, where that differs from its title in the registry.
+TASK_PHRASES = {
+    "adding": "the adding task",
+    "copying": "the copying task",
+    "denoise": "the denoising task",
+    "parenthesis": "the parenthesis task",
+    "pmnist": "permuted MNIST",
+    "ptb-char": "characters of Penn Treebank",
+    "ptb-word": "words of Penn Treebank",
+    "sequences": "own sequences",
+    "smnist": "sequential MNIST",
 }
 QUANTITIES = {
     "bpc": "bits per character",
@@ -36,8 +35,8 @@ def model(name: str) -> str:
 
 def task(name: str) -> tuple[str, str]:
     """Return the display name of a task in a heading and in a sentence; an unknown name is returned unchanged."""
-    titled = registry.TASKS.title(name)
-    return TASKS.get(name, (titled, titled))
+    title = registry.TASKS.title(name)
+    return title, TASK_PHRASES.get(name, title)
 
 
 def quantity(name: str) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from eigenloop.runs.folder import RunFolder
-from eigenloop.runs.json_text import json_line
 from eigenloop.runs.reading import read_config, read_metrics, read_spectra, read_summary
 from eigenloop.runs.run import Run, read, read_all
 from eigenloop.runs.schema import MetricLine, Spectra, Spectrum, Summary
 from eigenloop.runs.settings_file import read_settings
+from eigenloop.text.json_text import json_line
 
 __all__ = [
     "MetricLine",

@@ -9,6 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+#: Ending of the hidden name of a folder while it is replaced.
+_OLD = ".old.tmp"
+
 
 def write_text(path: Path, text: str) -> None:
     """Replace the content of a file atomically: if writing fails, the file is unchanged."""
@@ -42,19 +45,35 @@ def new_folder(path: Path) -> Iterator[Path]:
             sync_file(file)
         os.chmod(scratch, 0o777 & ~_umask())
         sync_folder(scratch)
-        if path.exists():
-            shutil.rmtree(path)
-        os.rename(scratch, path)
+        _rename(scratch, path)
     except BaseException:
         shutil.rmtree(scratch, ignore_errors=True)
         raise
+
+
+def _rename(scratch: Path, path: Path) -> None:
+    """Rename a folder to `path`; an earlier folder is kept until that is done, and put back if it fails."""
+    old = path.with_name(f".{path.name}{_OLD}")
+    if path.exists():
+        shutil.rmtree(old, ignore_errors=True)
+        os.rename(path, old)
+    try:
+        os.rename(scratch, path)
+    except BaseException:
+        if old.exists():
+            os.rename(old, path)
+        raise
     sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the temporary files that a killed process left behind."""
+    """Remove the temporary files that a killed process left behind; put back a folder that it was replacing."""
     for leftover in folder.glob(".*.tmp"):
-        if leftover.is_dir():
+        replaced = folder / leftover.name.removeprefix(".").removesuffix(_OLD)
+        if leftover.name.endswith(_OLD) and not replaced.exists():
+            leftover.rename(replaced)
+        elif leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)

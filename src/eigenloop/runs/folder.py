@@ -12,10 +12,10 @@ from typing import Any, TextIO
 
 from eigenloop.errors import RunError
 from eigenloop.runs import atomic
-from eigenloop.runs.json_text import finite, json_line
 from eigenloop.runs.reading import CONFIG, METRICS, SPECTRA, SUMMARY, read_spectra
 from eigenloop.runs.schema import MetricLine, Spectra, Summary
 from eigenloop.runs.settings_file import text_of
+from eigenloop.text.json_text import finite, json_line
 
 try:
     import fcntl

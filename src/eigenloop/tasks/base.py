@@ -11,6 +11,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from eigenloop.errors import ConfigError
 from eigenloop.pooling import Pool
 from eigenloop.tasks.tally import Tally
 
@@ -138,6 +139,13 @@ class Task(ABC):
     @abstractmethod
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Yield all batches of a split, ``"valid"`` or ``"test"``, always the same data in the same order."""
+
+    def checked_split(self, split: str, *others: str) -> str:
+        """Return the name of a split; raises ConfigError if it is neither one of `splits` nor one of `others`."""
+        known = tuple(dict.fromkeys((*others, *self.splits)))
+        if split not in known:
+            raise ConfigError(f"{self.name} has no split {split!r}: choose {' or '.join(known)}")
+        return split
 
     @abstractmethod
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:

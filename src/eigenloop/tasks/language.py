@@ -99,7 +99,8 @@ class LanguageModelling(Task):
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Yield all segments of a text, in `eval_streams` streams."""
-        return all_segments(self.corpus.tokens[split], self.eval_streams, bptt=self.bptt, carry=self.carry)
+        tokens = self.corpus.tokens[self.checked_split(split, "train")]
+        return all_segments(tokens, self.eval_streams, bptt=self.bptt, carry=self.carry)
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
         """Return the sum of the cross-entropies of all predictions."""

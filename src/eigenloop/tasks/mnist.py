@@ -109,12 +109,10 @@ class PixelMNIST(Task):
         return self._batch(part, items_of(step, batch_size, len(part.items), self.shuffle, seed))
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
-        """Yield the images of a split; raises ValueError if there is no such split."""
-        if split not in self.splits:
-            raise ValueError(f"with split={self.split!r} the splits to evaluate are {self.splits}, got {split!r}")
-        size = len(self._parts[split].items)
-        for start in range(0, size, batch_size):
-            yield self._batch(self._parts[split], np.arange(start, min(start + batch_size, size)))
+        """Yield the images of a split."""
+        part = self._parts[self.checked_split(split)]
+        for start in range(0, len(part.items), batch_size):
+            yield self._batch(part, np.arange(start, min(start + batch_size, len(part.items))))
 
     def loss(self, outputs: Tensor, batch: Batch) -> Tensor:
         """Return the sum of the cross-entropies of all images."""

@@ -82,7 +82,7 @@ class PTBCharacters(LanguageModelling):
         """Yield all segments, or all sentences in the order of the text."""
         if self.mode == "streams":
             return super().evaluation(split, batch_size)
-        held = self._pieces[split]
+        held = self._pieces[self.checked_split(split, "train")]
         steps = range(batches_in(len(held), batch_size))
         return (held.batch(items_of(step, batch_size, len(held), False, 0), self._padding) for step in steps)
 

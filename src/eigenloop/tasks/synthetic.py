@@ -58,7 +58,7 @@ class Synthetic(Task):
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Draw the sequences of the validation or test split."""
-        size = {"valid": self.valid_size, "test": self.test_size}[split]
+        size = {"valid": self.valid_size, "test": self.test_size}[self.checked_split(split)]
         for start in range(0, size, batch_size):
             numbers = range(start, min(start + batch_size, size))
             yield self.draw(generators(_HELD_OUT_SEED, _HELD_OUT[split], numbers))

@@ -15,7 +15,7 @@ from eigenloop.tasks.base import Batch, Task
 from eigenloop.tasks.losses import squared_error, valid_mask, valid_steps
 from eigenloop.tasks.options import at_least
 from eigenloop.tasks.order import batches_in, items_of
-from eigenloop.tasks.speech.corpus import SPEAKERS, Corpus, find_corpus
+from eigenloop.tasks.speech.corpus import Corpus, find_corpus
 from eigenloop.tasks.speech.quality import mean_scores
 from eigenloop.tasks.speech.resynthesis import resynthesis
 from eigenloop.tasks.speech.spectrogram import BINS, SILENCE, decibels, stft
@@ -85,7 +85,7 @@ class TIMIT(Task):
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Return the batches of a split in the order of the corpus: by region, speaker and sentence."""
-        features = self._features[_known(split)]
+        features = self._features[self.checked_split(split, "train")]
         return (self._batch(features[start : start + batch_size]) for start in range(0, len(features), batch_size))
 
     def _batch(self, features: Sequence[Tensor]) -> Batch:
@@ -122,7 +122,7 @@ class TIMIT(Task):
     def persistence(self, split: str = "valid") -> float:
         """Return the mean squared error of predicting that each frame equals the previous one."""
         total, count = 0.0, 0
-        for frames in self._features[_known(split)]:
+        for frames in self._features[self.checked_split(split, "train")]:
             targets = self._targets(frames)
             total += float(squared_error(frames[: len(targets)].double(), targets.double()))
             count += targets.numel()
@@ -149,11 +149,5 @@ class TIMIT(Task):
         """
         if limit is not None:
             at_least("limit", limit, 1)
-        signals = (utterance.signal() for utterance in self._corpus.parts[_known(split)][:limit])
+        signals = (utterance.signal() for utterance in self._corpus.parts[self.checked_split(split, "train")][:limit])
         return mean_scores((signal, resynthesis(net, signal)) for signal in signals)
-
-
-def _known(split: str) -> str:
-    if split not in SPEAKERS["full"]:
-        raise ValueError(f"split must be one of {', '.join(SPEAKERS['full'])}, got {split!r}")
-    return split

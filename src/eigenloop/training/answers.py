@@ -85,8 +85,7 @@ def run_outcome(
     """
     net, config, _ = load_run(run, which, data=data, device=device)
     task = own_task(config.task, run)
-    if split != "train" and split not in task.splits:
-        raise ConfigError(f"{run} has no split {split!r}: choose {' or '.join(('train', *task.splits))}")
+    task.checked_split(split, "train")
     return outcome(net, task, split, batch_size)
 
 

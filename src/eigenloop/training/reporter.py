@@ -19,6 +19,8 @@ class Beginning:
     baseline: Mapping[str, float]
     metric: str
     max_seconds: float | None = None
+    seconds: float = 0.0
+    """Training time of earlier sessions, which counts towards `max_seconds`."""
     lr: float | None = None
     recurrent_lr: float | None = None
     """Learning rate of the recurrent parameters; None if they have no separate rate."""

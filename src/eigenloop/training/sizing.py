@@ -3,58 +3,79 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from eigenloop.errors import ConfigError
 from eigenloop.quantization import size_report
 from eigenloop.readout import Model
 from eigenloop.training.network import build_network
 from eigenloop.training.settings.config import Config
-from eigenloop.training.settings.fitting import COUNTING_UNITS
+from eigenloop.training.settings.fitting import WITHIN_SIZE
 from eigenloop.training.summary import count_parameters
 
 #: Upper limit of the search; networks for devices are smaller.
 _LARGEST = 4096
 
+#: Completes the settings with a hidden size. Other settings may follow from it, so a size cannot be put in afterwards.
+OfSize = Callable[[int], Config]
 
-def largest_hidden_size(config: Config, max_bytes: int) -> int:
+
+def largest_hidden_size(of_size: OfSize, max_bytes: int) -> int:
     """Return the largest hidden size with which the network of a configuration takes at most `max_bytes`.
 
     U and the dense W count with their configured bits, everything else as float32, as in `size_report`.
 
     Raises:
-        ConfigError: even 2 units take more.
+        ConfigError: even the smallest network takes more.
     """
     advice = ("allow more, or fewer bits", "give a larger --max-bytes, or fewer --bits")
-    return _largest(config, max_bytes, lambda net: size_report(net).bytes, "takes {:,} bytes", advice)
+    return _largest(of_size, max_bytes, lambda net: size_report(net).bytes, "takes {:,} bytes", advice)
 
 
-def hidden_size_of_parameters(config: Config, most: int) -> int:
+def hidden_size_of_parameters(of_size: OfSize, most: int) -> int:
     """Return the largest hidden size with which a network has at most `most` trained parameters.
 
     Raises:
-        ConfigError: even 2 units have more.
+        ConfigError: even the smallest network has more.
     """
-    return _largest(config, most, count_parameters, "has {:,} parameters", ("allow more", "give a larger --parameters"))
+    return _largest(
+        of_size, most, count_parameters, "has {:,} parameters", ("allow more", "give a larger --parameters")
+    )
 
 
-def _largest(config: Config, most: int, measure: Callable[[Model], int], wording: str, advice: tuple[str, str]) -> int:
+def _largest(of_size: OfSize, most: int, measure: Callable[[Model], int], wording: str, advice: tuple[str, str]) -> int:
     """Return the largest hidden size for which `measure`, which grows with it, is at most `most`, by bisection."""
-    config = dataclasses.replace(config, task=config.task.settled())
+    task = of_size(2).task.settled()  # read the files once
 
-    def measured(size: int) -> int:
-        network = config.network.model_copy(update={"hidden_size": size})
-        options = {key: value for key, value in config.options.items() if key not in COUNTING_UNITS}
-        return measure(build_network(dataclasses.replace(config, network=network, options=options)))
+    def network(size: int) -> Model:
+        return build_network(dataclasses.replace(of_size(size), task=task))
 
-    low, high = 2, 4
-    if (least := measured(low)) > most:
+    sizes = _possible(of_size(2), network)
+    if (least := measure(network(sizes[0]))) > most:
         raise ConfigError(
-            f"a network of {low} units {wording.format(least)} already, more than {most:,}", advice[0], flags=advice[1]
+            f"a network of {sizes[0]} units {wording.format(least)} already, more than {most:,}",
+            advice[0],
+            flags=advice[1],
         )
-    while high < _LARGEST and measured(high) <= most:
+    low, high = 0, 1
+    while high < len(sizes) and measure(network(sizes[high])) <= most:  # large networks take long to build
         low, high = high, 2 * high
+    high = min(high, len(sizes))
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (middle, high) if measured(middle) <= most else (low, middle)
-    return low
+        low, high = (middle, high) if measure(network(sizes[middle])) <= most else (low, middle)
+    return sizes[low]
+
+
+def _possible(config: Config, network: Callable[[int], Model]) -> Sequence[int]:
+    """Return the sizes that a network can have: all, the even ones or the powers of two, as its matrix requires."""
+    counts = [config.options.get(key) for key in WITHIN_SIZE]
+    least = min(_LARGEST, max(2, sum(count for count in counts if isinstance(count, int))))
+    powers = [2**k for k in range(1, _LARGEST.bit_length()) if 2**k >= least]
+    for step in (1, 2):
+        try:
+            network(max(4, powers[0]) + step)
+        except ConfigError:
+            continue  # if no size is possible, the smallest says why
+        return range(least + -least % step, _LARGEST + 1, step)
+    return powers

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from eigenloop.layers.base import RecurrentLayer
 from eigenloop.matrices.outermost import outermost
 from eigenloop.quantization import singular_ratio
 from eigenloop.readout import Model
@@ -14,7 +13,7 @@ from eigenloop.readout import Model
 def spectra(net: Model) -> dict[str, list[tuple[float, float]]]:
     """Return the eigenvalues of every recurrent matrix W, or of q(W) if it is quantized, as (real, imaginary) pairs."""
     eigenvalues = {}
-    quantizer = net.rnn.quantizer if isinstance(net.rnn, RecurrentLayer) else None
+    quantizer = net.rnn.quantizer
     for name, matrix in outermost(net.rnn):
         W = matrix() if quantizer is None else quantizer.recurrent(matrix())
         values = torch.linalg.eigvals(W.detach().to("cpu", torch.complex128))
@@ -31,5 +30,4 @@ def largest_defect(net: Model) -> float | None:
 @torch.no_grad()
 def smallest_ratio(net: Model) -> float | None:
     """Return sigma_min / sigma_max of the worst conditioned q(W), or None if nothing is quantized."""
-    quantized = net.rnn.quantized_matrices() if isinstance(net.rnn, RecurrentLayer) else ()
-    return min((singular_ratio(W) for W in quantized), default=None)
+    return min((singular_ratio(W) for W in net.rnn.quantized_matrices()), default=None)

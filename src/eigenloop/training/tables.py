@@ -38,7 +38,7 @@ def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:
 def checked_ending(path: Path) -> None:
     """Raise a ConfigError if the file's extension is not one of `ENDINGS`."""
     if path.suffix.lower() not in ENDINGS:
-        raise ConfigError(f"{path} is written as its ending says, one of {', '.join(ENDINGS)}: choose one of them")
+        raise ConfigError(f"{path} must end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}")
 
 
 def _csv(path: Path, columns: Mapping[str, NDArray[Any]]) -> bytes:

@@ -293,6 +293,7 @@ class Trainer:
                 baseline=self.baseline,
                 metric=self.task.metric,
                 max_seconds=self.section.max_seconds,
+                seconds=self.progress.seconds,
                 counted=self.task.counted,
                 **self._rates(),
             )

@@ -120,5 +120,5 @@ def _in_parallel(net: Model) -> DistributedDataParallel:
         # torch 2.13 renamed the option, and earlier versions do not have the new name.
         warnings.simplefilter("ignore", FutureWarning)
         # A trained initial state has no gradient in batches that start from a carried state.
-        unused = bool(getattr(net.rnn, "train_initial_state", False))
+        unused = net.rnn.train_initial_state
         return DistributedDataParallel(net, broadcast_buffers=False, find_unused_parameters=unused)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,19 +141,22 @@ def planned(
         raise ConfigError(
             "without folds a comparison is decided by the validation split, and there is none", "set folds"
         )
-    configs = {model: _on(_config(settings, model, None, None, folds), task) for model in models}
-    sizes: dict[str, int] = {}
+
+    def config_of(model: str, bits: int | None, size: int | None) -> Config:
+        """Return the settings with the task whose file has been read, so that it is read only once."""
+        return dataclasses.replace(_config(settings, model, bits, size, folds), task=task)
+
     if match_parameters:
-        parameters = count_parameters(build_network(configs[models[0]]))
-    if parameters is not None:
-        sizes = {model: hidden_size_of_parameters(config, parameters) for model, config in configs.items()}
+        parameters = count_parameters(build_network(config_of(models[0], None, None)))
     combinations = []
     for model in models:
+        size = None
+        if parameters is not None:
+            size = hidden_size_of_parameters(functools.partial(config_of, model, None), parameters)
         for bits in widths:
-            config = _on(_config(settings, model, bits, sizes.get(model), folds), task)
             if max_bytes is not None:
-                size = largest_hidden_size(config, max_bytes)
-                config = _on(_config(settings, model, bits, size, folds), task)
+                size = largest_hidden_size(functools.partial(config_of, model, bits), max_bytes)
+            config = config_of(model, bits, size)
             net = build_network(config)
             combinations.append(Combination(model, bits, config, count_parameters(net), size_report(net).bytes))
     start = first.training.seed
@@ -186,8 +190,3 @@ def _config(settings: Settings, model: str, bits: int | None, size: int | None, 
     if size is not None:
         network["hidden_size"] = size
     return make_config(chosen)
-
-
-def _on(config: Config, task: Sequences) -> Config:
-    """Return the settings with a task whose file has been read, so that it is read only once."""
-    return dataclasses.replace(config, task=task)

@@ -171,7 +171,31 @@ def test_wrong_options(options: dict[str, float], match: str) -> None:
 
 
 def test_groups_are_not_cut_in_time() -> None:
-    with pytest.raises(ValueError, match="several sides"):
+    with pytest.raises(ValueError, match="by='time' could split a group: drop by='time' or the groups"):
         split(data_of([20] * 4, [0, 1, 0, 1], groups=[0, 1, 2, 3]), by="time")
     with pytest.raises(DataError, match="too short for a test split"):
         split(data_of([2]))
+
+
+@pytest.mark.parametrize("grouped", [True, False])
+def test_fixed_parts_check_by_too(grouped: bool) -> None:
+    groups = np.arange(20) // 4 if grouped else None
+    data = data_of([9] * 20, [0, 1] * 10, groups=groups, parts=["train"] * 16 + ["test"] * 4)
+    refused = {"time": "could split a group" if grouped else "the file fixes the split", "luck": "by is one of"}
+    if grouped:
+        refused["order"] = "by='order' could split a group"
+    else:
+        assert split(data, by="order")["train"].case.tolist() == [*range(13)]
+    for by, sentence in refused.items():
+        with pytest.raises(ValueError, match=sentence):
+            split(data, by=by)
+        with pytest.raises(ValueError, match=sentence):
+            folds(data, 3, by=by)
+
+
+@pytest.mark.parametrize("cut", [{"groups": [0] * 5}, {"parts": ["train"] * 2 + ["test"] * 3}])
+def test_time_is_advised_only_where_it_is_allowed(cut: dict[str, object]) -> None:
+    with pytest.raises(DataError, match=r"cannot fill 3 splits: .*a share of 0\)$"):
+        folds(data_of([9] * 5, [0, 1, 0, 1, 0], **cut), 3)
+    with pytest.raises(DataError, match=r"cut recordings in time \(by='time'\)$"):
+        split(data_of([9] * 2, [0, 1]), by="cases")

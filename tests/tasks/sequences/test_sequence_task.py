@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from writing import csv_text
 
-from eigenloop.errors import DataError
+from eigenloop.errors import ConfigError, DataError
 from eigenloop.tasks import Sequences
 
 KINDS = st.sampled_from(["class", "step-class", "forecast"])
@@ -90,6 +90,15 @@ def test_weights_from_every_kind_of_file(tmp_path: Path) -> None:
         np.savez(tmp_path / "b.npz", X=X, y=np.arange(20) % 2, weights=wrong)
         with pytest.raises(DataError, match=sentence):
             Sequences(data=tmp_path / "b.npz").prepare()
+
+
+def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", X=np.zeros((20, 5, 1)), y=np.arange(20) % 2)
+    task = Sequences(data=tmp_path / "data.npz", valid=0)
+    with pytest.raises(ConfigError, match="sequences has no split 'dev': choose train or valid or test"):
+        task.evaluation("dev", 1)
+    with pytest.raises(DataError, match="its valid split is empty: give it a larger share"):
+        task.evaluation("valid", 1)
 
 
 def test_guesses(tmp_path: Path) -> None:

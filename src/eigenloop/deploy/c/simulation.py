@@ -57,7 +57,7 @@ def run_sequences(network: IntegerNetwork, core: str, fed: NDArray[np.generic], 
     if core not in BOARDS:
         raise ValueError(f"core {core!r} is not known: choose one of {', '.join(BOARDS)}")
     if missing := missing_tools():
-        raise RuntimeError(f"{', '.join(missing)} not installed: a network is played with them")
+        raise RuntimeError(f"{', '.join(missing)} not installed: a network is simulated with them")
     source = source_of(network, "net")
     kind = source.interface.input_type
     count, steps = fed.shape[:2]

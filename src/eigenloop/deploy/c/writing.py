@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from eigenloop.deploy.c.source import source_of
 from eigenloop.deploy.c.text import checked_name
 from eigenloop.deploy.c.vectors import test_program, vectors_header
 from eigenloop.deploy.network import IntegerNetwork
-from eigenloop.runs.atomic import sync_file, sync_folder
+from eigenloop.runs.atomic import new_folder
 
 
 def file_names(name: str) -> tuple[str, ...]:
@@ -45,8 +43,8 @@ def write_c(
     """
     if not isinstance(network, IntegerNetwork):
         raise TypeError(
-            f"write_c takes what el.deploy.integer(...) gives, got {type(network).__name__}: make a quantized network "
-            "whole numbers first"
+            f"write_c takes what el.deploy.integer(...) gives, got {type(network).__name__}: convert the quantized "
+            "network to integers first, with el.deploy.integer(network, calibration=...)"
         )
     target, names = checked_target(folder, name), file_names(name)
     told = about or About()
@@ -63,23 +61,10 @@ def write_c(
         readme(network, name, classes, told),
     )
     target.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    try:
+    with new_folder(target) as made:
         for file, text in zip(names, texts, strict=True):
             (made / file).write_text(text, encoding="utf-8")
-            sync_file(made / file)
-        made.chmod(0o755)
-        sync_folder(made)
-        _refuse_others(target, names)
-        if target.exists():
-            old = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-            target.rename(old / "old")
-            made.rename(target)
-            shutil.rmtree(old)
-        else:
-            made.rename(target)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
+        _refuse_others(target, names)  # again: others may have come while this was written
     return target
 
 

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eigenloop.errors import DataError
+from eigenloop.errors import ConfigError, DataError
 from eigenloop.tasks.options import at_least, one_of
 from eigenloop.tasks.sequences.data import PARTS, SequenceData
 from eigenloop.tasks.sequences.pieces import Pieces, blocks, whole
@@ -26,8 +26,9 @@ def split(
 
     Splits that the file fixes are kept; missing ones are taken from its training split. Groups are never split. Without
     groups, splits are stratified by class. With ``by="time"`` every case is cut into contiguous blocks, train first and
-    test last; this is the default for fewer than 10 cases without groups. With ``by="order"`` the first cases of the
-    file are for training and the last for testing, which suits cases that are overlapping windows of a recording.
+    test last; this is the default for fewer than 10 cases without groups or fixed splits, which exclude it. With
+    ``by="order"`` the first cases of the file are for training and the last for testing, which suits cases that are
+    overlapping windows of a recording; groups exclude it.
 
     Raises:
         ValueError: `valid`, `test` or `by` is not valid.
@@ -39,11 +40,12 @@ def split(
     {'train': 12, 'valid': 4, 'test': 4}
     """
     if not (0 <= valid < 1 and 0 <= test < 1 and valid + test < 1):
-        raise ValueError(f"valid and test are shares that leave some for training, got {valid} and {test}")
+        raise ConfigError(f"valid and test are shares that leave some for training, got {valid} and {test}")
     shares = dict(zip(PARTS, (1 - valid - test, valid, test), strict=True))
+    by = _chosen(data, by)
     if data.parts is not None:
         return _fixed(data, data.parts, shares, seed, by)
-    if _chosen(data, by) == "time":
+    if by == "time":
         return _not_empty(data, dict(zip(PARTS, blocks(whole(data), list(shares.values())), strict=True)), shares)
     return _drawn(data, np.arange(len(data)), shares, seed, by)
 
@@ -65,8 +67,9 @@ def folds(
     """
     at_least("folds", count, 2)
     if not 0 <= valid < 1:
-        raise ValueError(f"valid is a share below 1, got {valid}")
-    if data.parts is None and _chosen(data, by) == "time":
+        raise ConfigError(f"valid is a share below 1, got {valid}")
+    by = _chosen(data, by)
+    if by == "time":
         return _time_folds(data, count, valid)
     cases = np.arange(len(data)) if data.parts is None else np.flatnonzero(data.parts != PARTS.index("test"))
     assigned = _assigned(data, cases, [1 / count] * count, seed, by)
@@ -79,7 +82,7 @@ def folds(
 
 
 def _fixed(
-    data: SequenceData, parts: NDArray[np.int64], shares: dict[str, float], seed: int, by: By | None
+    data: SequenceData, parts: NDArray[np.int64], shares: dict[str, float], seed: int, by: By
 ) -> dict[str, Pieces]:
     given = {name: np.flatnonzero(parts == number) for number, name in enumerate(PARTS)}
     if not len(given["train"]):
@@ -92,7 +95,7 @@ def _fixed(
 
 
 def _drawn(
-    data: SequenceData, cases: NDArray[np.int64], shares: dict[str, float], seed: int, by: By | None
+    data: SequenceData, cases: NDArray[np.int64], shares: dict[str, float], seed: int, by: By
 ) -> dict[str, Pieces]:
     wanted = [name for name, share in shares.items() if share > 0]
     assigned = _assigned(data, cases, [shares[name] for name in wanted], seed, by)
@@ -102,7 +105,7 @@ def _drawn(
 
 
 def _assigned(
-    data: SequenceData, cases: NDArray[np.int64], shares: Sequence[float], seed: int, by: By | None
+    data: SequenceData, cases: NDArray[np.int64], shares: Sequence[float], seed: int, by: By
 ) -> NDArray[np.int64]:
     """Return the index of the split of each of these cases."""
     classes = np.zeros(len(cases), np.int64)
@@ -112,10 +115,10 @@ def _assigned(
     units = len(cases) if groups is None else len(np.unique(groups))
     if units < len(shares):
         what = "cases" if groups is None else "groups"
+        in_time = ", or cut recordings in time (by='time')" if groups is None and data.parts is None else ""
         raise DataError(
             data.origin.path,
-            f"{units} {what} cannot fill {len(shares)} splits: give more, or fewer splits (a share of 0), "
-            "or cut recordings in time (by='time')",
+            f"{units} {what} cannot fill {len(shares)} splits: give more, or fewer splits (a share of 0){in_time}",
         )
     if by == "order":
         return in_order(len(cases), shares)
@@ -124,11 +127,20 @@ def _assigned(
 
 
 def _chosen(data: SequenceData, by: By | None) -> By:
+    """Return how to split; raise ValueError if `by` is unknown or does not suit the data."""
     if by is None:
-        return "time" if len(data) < FEW and data.groups is None else "cases"
+        return "time" if len(data) < FEW and data.groups is None and data.parts is None else "cases"
     one_of("by", by, get_args(By))
     if by != "cases" and data.groups is not None:
-        raise ValueError(f"by={by!r} would put a group on several sides: leave it out, or the groups")
+        raise ConfigError(
+            f"by={by!r} could split a group", f"drop by={by!r} or the groups", flags=f"drop --by {by} or the groups"
+        )
+    if by == "time" and data.parts is not None:
+        raise ConfigError(
+            "by='time' cuts every case, but the file fixes the split of whole cases",
+            "drop by='time' or the fixed splits",
+            flags="drop --by time or the fixed splits",
+        )
     return by
 
 

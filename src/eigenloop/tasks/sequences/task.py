@@ -15,7 +15,6 @@ from torch import Tensor
 from eigenloop.errors import DataError
 from eigenloop.pooling import Pool
 from eigenloop.tasks.base import Batch, Task
-from eigenloop.tasks.options import one_of
 from eigenloop.tasks.order import batches_in, items_of
 from eigenloop.tasks.sequences.batches import batch
 from eigenloop.tasks.sequences.data import PARTS, SequenceData
@@ -177,8 +176,7 @@ class Sequences(SequenceSettings, Task):
 
     def evaluation(self, split: str, batch_size: int) -> Iterator[Batch]:
         """Return the batches of a split in the order of the file; raises DataError if it is empty."""
-        one_of("split", split, PARTS)
-        windows = self.windowing.for_evaluation(self.pieces[split])[0]
+        windows = self.windowing.for_evaluation(self.pieces[self.checked_split(split, *PARTS)])[0]
         if not len(windows):
             assert self.data is not None
             raise DataError(self.data, f"its {split} split is empty: give it a larger share")

@@ -7,10 +7,10 @@ from typing import Any
 
 from eigenloop.training.settings.merging import Settings
 
-#: Settings that are a number of hidden units.
-COUNTING_UNITS = ("short", "negative")
+#: Settings whose sum is at most the hidden size.
+WITHIN_SIZE = ("short", "negative", "reflections")
 #: Settings that are valid only for the published hidden size.
-_PARTS_OF_SIZE = (*COUNTING_UNITS, "reflections", "capacity", "num_layers")
+_PARTS_OF_SIZE = (*WITHIN_SIZE, "capacity", "num_layers")
 #: Settings that act between layers.
 _BETWEEN_LAYERS = ("dropout", "locked_dropout")
 #: Models like torch's layers: one size for all layers, and only torch's kind of dropout between them.

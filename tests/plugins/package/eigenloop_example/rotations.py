@@ -32,9 +32,8 @@ class Rotations(OrthogonalMatrix):
         distance = (self.exact() - Q).abs().max().item()
         if distance > tolerance:
             self.theta.copy_(before)
-            raise NotInSetError(
-                "Rotations", "rotations of planes", "max|W - R|", distance, tolerance, "use ScaledCayley"
-            )
+            found = f"has max|W - R| = {distance:.3g}"
+            raise NotInSetError("Rotations", "rotations of planes", found, distance, tolerance, "use ScaledCayley")
 
     def slow_parameters(self) -> list[nn.Parameter]:
         return [self.theta]

@@ -1,4 +1,4 @@
-"""JSON for the files of a run: without NaN and inf, which other JSON readers refuse."""
+"""JSON without NaN and inf, which other JSON readers refuse."""
 
 from __future__ import annotations
 
