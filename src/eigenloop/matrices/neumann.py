@@ -150,7 +150,9 @@ class NeumannCayley(ScaledCayley):
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         super()._load_from_state_dict(state_dict, prefix, *rest)
-        self._recompute_after_(state_dict.get(f"{prefix}inverse", self.inverse).dtype)
+        stored = state_dict.get(f"{prefix}inverse")
+        if isinstance(stored, Tensor):
+            self._recompute_after_(stored.dtype)
 
     def _recompute_after_(self, before: torch.dtype) -> None:
         """Recompute Z if it comes from another dtype."""
