@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from eigenloop import analysis
+from eigenloop.comparison import compare
 from eigenloop.experiments import Experiment, compute, records
 from eigenloop.experiments.computed import value_at
 from eigenloop.training import ConfigError
@@ -34,6 +35,20 @@ def test_computed_once(tmp_path: Path) -> None:
     assert [(name, known) for name, _, known in again] == [("one", True), ("two", True)]
     assert [record for _, record, _ in again] == [record for _, record, _ in first]
     assert len({record.config_hash for _, record, _ in first}) == 1
+
+
+def test_a_smoke_run_has_options_of_its_own_and_does_not_count(tmp_path: Path) -> None:
+    slow = memory()
+    assert slow.analysis is not None
+    quick = slow.model_copy(update={"analysis": slow.analysis.model_copy(update={"smoke": {"count": 2}})})
+    ((_, smoke, _),) = compute(quick, tmp_path, ["one"], budget="smoke")
+    assert (smoke.budget, smoke.config["analysis"]["count"]) == ("smoke", 2)
+    assert compare([quick], tmp_path)[0].line("one").outcome is None
+    ((_, full, known),) = compute(quick, tmp_path, ["one"])
+    assert (full.budget, full.config["analysis"]["count"], known) == ("full", 5, False)
+    assert compare([quick], tmp_path)[0].line("one").outcome is not None
+    ((_, same, _),) = compute(slow, tmp_path, ["one"], budget="smoke")
+    assert same == full
 
 
 def test_computed_again_with_other_options_or_where_a_row_is_missing(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from eigenloop.errors import ConfigError
 if TYPE_CHECKING:
     from eigenloop.cli.watching import Watcher
     from eigenloop.experiments import Experiment, Planned
+    from eigenloop.experiments.schema import BudgetName
 
 
 def reproduce(
@@ -66,7 +67,7 @@ def reproduce(
     for experiment in wanted:
         if experiment.analysis is not None:
             if not collect:
-                _computed(experiment, results, rows, watcher, rerun_stale)
+                _computed(experiment, results, rows, watcher, chosen, rerun_stale)
         else:
             runs += experiments.planned(experiment, chosen, rows)
             refuse_not_run(experiment, chosen, rows)
@@ -86,12 +87,14 @@ def reproduce(
     watcher.ended(results)
 
 
-def _computed(experiment: Experiment, results: Path, rows: list[str], watcher: Watcher, rerun_stale: bool) -> None:
+def _computed(
+    experiment: Experiment, results: Path, rows: list[str], watcher: Watcher, budget: BudgetName, rerun_stale: bool
+) -> None:
     from eigenloop import experiments
     from eigenloop.numerics import revised_since, versions
 
     assert experiment.analysis is not None
-    for name, record, known in experiments.compute(experiment, results, rows, rerun_stale=rerun_stale):
+    for name, record, known in experiments.compute(experiment, results, rows, budget=budget, rerun_stale=rerun_stale):
         watcher.computed(experiment, name, record, known)
         if revisions := revised_since(record.numerics, versions(experiment.analysis.trains)):
             watcher.outdated(f"{experiment.name}/{name}", revisions, again=False)

@@ -107,7 +107,7 @@ def outcomes_of(runs: Sequence[Record], plan: Plan, scale: float) -> dict[Budget
     """Return the outcome of a row for each budget with runs; numbers are multiplied by `scale` for display."""
     by_budget: dict[BudgetName, Outcome] = {}
     for budget in COUNTING:
-        own = [run for run in runs if (budget == "full" if run.status == "computed" else run.budget == budget)]
+        own = [run for run in runs if run.budget == budget]
         measured = [run for run in own if run.value is not None or run.status == "diverged" or run.curve]
         if measured:
             by_budget[budget] = _outcome(budget, measured, plan, scale)

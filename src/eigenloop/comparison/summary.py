@@ -111,7 +111,8 @@ def _numbers(sheets: Sequence[Sheet]) -> list[str]:
     ]
     columns = ("where", "row", "published", "ours", "ratio", "longer T: published", "ours ", "ratio ")
     computed = [f"{_link(sheet.experiment)}: {sentence}" for sheet, sentence in overview.computed(sheets)]
-    return ["## Numbers", overview.NUMBERS, *([table(columns, rows, columns[2:])] if rows else []), *computed]
+    about = " ".join((overview.NUMBERS, *computed))
+    return ["## Numbers", about, *([table(columns, rows, columns[2:])] if rows else [])]
 
 
 def _cells(line: Line | None) -> tuple[str, str, str]:

@@ -14,13 +14,18 @@ from eigenloop import registry
 from eigenloop.experiments import records
 from eigenloop.experiments.plan import chosen, short_hash
 from eigenloop.experiments.records import Record
-from eigenloop.experiments.schema import Experiment, is_number
+from eigenloop.experiments.schema import BudgetName, Experiment, is_number
 from eigenloop.numerics import revised_since, versions
 from eigenloop.training import ConfigError, machine
 
 
 def compute(
-    experiment: Experiment, results: Path, only: Collection[str] = (), *, rerun_stale: bool = False
+    experiment: Experiment,
+    results: Path,
+    only: Collection[str] = (),
+    *,
+    budget: BudgetName = "full",
+    rerun_stale: bool = False,
 ) -> list[tuple[str, Record, bool]]:
     """Run the analysis of an experiment and record the number of every row, unless all are recorded already.
 
@@ -30,6 +35,7 @@ def compute(
         experiment: an experiment with an analysis.
         results: the folder of the records.
         only: names of rows; all if empty.
+        budget: smoke takes the shorter options of an analysis that has some; there is no difference otherwise.
         rerun_stale: compute numbers from an older version of the arithmetic again.
 
     Returns:
@@ -37,7 +43,9 @@ def compute(
     """
     assert experiment.analysis is not None
     rows = chosen(experiment, only)
-    config = {"analysis": {"name": experiment.analysis.name, **experiment.analysis.options}}
+    smoke = experiment.analysis.smoke if budget == "smoke" else {}
+    options = {**experiment.analysis.options, **smoke}
+    config = {"analysis": {"name": experiment.analysis.name, **options}}
     hashed = short_hash(config)
     numerics = versions(experiment.analysis.trains)
     known = {name: _known(results, experiment, name, hashed) for name in rows}
@@ -49,13 +57,13 @@ def compute(
     if len(there) == len(rows):
         return there
     started = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    numbers, seconds = _numbers(experiment.analysis.name, json.dumps(experiment.analysis.options, sort_keys=True))
+    numbers, seconds = _numbers(experiment.analysis.name, json.dumps(options, sort_keys=True))
     computed = []
     for name, row in rows.items():
         assert row.value is not None
         record = Record(
-            budget="full",
-            seed=int(experiment.analysis.options.get("seed", 0)),
+            budget="smoke" if smoke else "full",
+            seed=int(options.get("seed", 0)),
             metric=row.metric or experiment.metric,
             measure=None,
             value=value_at(numbers, row.value, f"{experiment.name}, row {name}"),

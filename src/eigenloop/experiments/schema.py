@@ -148,6 +148,8 @@ class Analysis(_Strict):
     """Name of the analysis, as in ``eigenloop analyse``."""
     options: dict[str, Any] = Field(default_factory=dict)
     """Arguments of the function of that name in `eigenloop.analysis`."""
+    smoke: dict[str, Any] = Field(default_factory=dict)
+    """Arguments that are different at budget smoke, for an analysis that takes minutes."""
     trains: tuple[str, ...] = ()
     """For an analysis that trains networks: the parts on whose version (`eigenloop.numerics`) its numbers depend."""
     steps: int | None = None
