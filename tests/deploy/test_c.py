@@ -161,8 +161,12 @@ def test_tokens(tied: bool) -> None:
     np.testing.assert_array_equal(states, before)
 
 
-def test_bad_use_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+def test_bad_use_is_refused_before_anything_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = whole_of("relu", 4, 12, "last")
+    monkeypatch.chdir(tmp_path)
+    for here in (".", tmp_path, tmp_path.parent):
+        with pytest.raises(FileExistsError, match="holds the current folder"):
+            el.deploy.write_c(whole, here)
     for name in ("", "1st", "a-b", "int", 'x"; evil', "a b", "é", "x" * 32, "String", "nullptr"):
         with pytest.raises(ValueError, match="not a valid C identifier"):
             el.deploy.write_c(whole, tmp_path / "out", name=name)

@@ -39,7 +39,7 @@ def write_c(
     Raises:
         TypeError: `network` is not an integer network.
         ValueError: `name` is not a C identifier, or there are not as many classes as outputs.
-        FileExistsError: the folder contains other files, or is not a folder.
+        FileExistsError: the folder contains other files or is the current one, or is not a folder.
     """
     if not isinstance(network, IntegerNetwork):
         raise TypeError(
@@ -71,6 +71,8 @@ def write_c(
 def checked_target(folder: str | os.PathLike[str], name: str) -> Path:
     """Return the folder of an export as a path; raise ValueError or FileExistsError as in `write_c`."""
     target = Path(folder)
+    if Path.cwd().is_relative_to(target.resolve()):  # an export replaces its folder, and the shell would stand nowhere
+        raise FileExistsError(f"{target} holds the current folder: name a folder that does not exist yet")
     _refuse_others(target, file_names(checked_name(name)))
     return target
 
