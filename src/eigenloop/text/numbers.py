@@ -42,17 +42,19 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
-    """Format a mean and its spread with the same number of decimals.
+    """Format a mean and its spread with the same number of decimals; more of them, up to 2, if the spread would be 0.
 
-    >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None)
-    ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00')
+    >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None), with_spread(0.00105, 3e-6)
+    ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00', '0.001050 ± 0.000003')
     """
-    written = number(mean, digits)
     if spread is None:
-        return written
-    mantissa, _, exponent = written.partition("e")
-    decimals = len(mantissa.partition(".")[2])
-    scaled = spread / 10.0 ** int(exponent or 0)
+        return number(mean, digits)
+    for more in range(3 if spread else 1):
+        mantissa, _, exponent = number(mean, digits + more).partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        scaled = spread / 10.0 ** int(exponent or 0)
+        if float(f"{scaled:.{decimals}f}") > 0:
+            break
     pair = f"{mantissa} \N{PLUS-MINUS SIGN} {scaled:.{decimals}f}"
     return f"({pair})e{exponent}" if exponent else pair
 
