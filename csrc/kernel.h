@@ -1,8 +1,8 @@
 /* The fused recurrences: forward and backward over a whole sequence in one call.
  *
- * All fields are 64 bits wide, in the order in which Python packs them (src/eigenloop/recurrence/kernel.py). Arrays are
- * float or double as the caller says; "t, b strides" count elements between time steps and between sequences of an
- * array whose last dimension is contiguous. An optional array is null where it is absent or not wanted.
+ * All fields are 64 bits wide, in the order in which Python packs them (src/eigenloop/recurrence/kernel_calls.py).
+ * Arrays are float or double as the caller says; "t, b strides" count elements between time steps and between sequences
+ * of an array whose last dimension is contiguous. An optional array is null where it is absent or not wanted.
  *
  * Every call returns 0, or -1 where memory for the workspace could not be had; nothing is written then.
  */

@@ -9,7 +9,7 @@ import torch
 
 import eigenloop as el
 from eigenloop.quantization import Quantizer, quantize_
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import kernel, kernel_calls
 
 LAYERS = {
     "rnn": partial(el.RNN, 3, 8),
@@ -172,7 +172,7 @@ def test_single_steps_follow_the_choice_of_the_kernel() -> None:
     with torch.no_grad(), el.cached(gru):
         wanted = gru(x)[0]
         gru(x)
-        with kernel.using("reference"), kernel.recording() as calls:
+        with kernel.using("reference"), kernel_calls.recording() as calls:
             assert torch.allclose(gru(x)[0], wanted, atol=1e-6)
             assert calls == []
         with kernel.using("portable"):

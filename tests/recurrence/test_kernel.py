@@ -13,7 +13,7 @@ from torch import Tensor
 
 import eigenloop as el
 from eigenloop import recurrence
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import kernel, kernel_calls
 
 pytestmark = pytest.mark.skipif(kernel.library() is None, reason="the compiled kernel is not there")
 
@@ -382,13 +382,13 @@ def test_lengths_beyond_the_end_and_of_another_dtype() -> None:
 
 def test_what_is_not_wanted_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[bool, ...]] = []
-    run = kernel.run_simple
+    run = kernel_calls.run_simple
 
     def watched(name, *arguments, **rounding) -> None:
         asked.append(tuple(grad is not None for grad in arguments[-1]) if name == "simple_backward" else ())
         run(name, *arguments, **rounding)
 
-    monkeypatch.setattr(kernel, "run_simple", watched)
+    monkeypatch.setattr(kernel_calls, "run_simple", watched)
     Problem("simple", 3, 2, 4, 2, torch.float64, 0).run(frozen=("x", "W", "h0"))
     assert asked == [(), (False, True, False, True, True, False, False, False)]
 

@@ -17,7 +17,7 @@ from eigenloop.layers.sequences import Lengths, arrange
 from eigenloop.layers.states import State, join_state, split_state
 from eigenloop.layers.torch_dict import TorchDict
 from eigenloop.matrices.base import full_precision
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import kernel_calls
 from eigenloop.recurrence.replay import replay_of
 from eigenloop.recurrence.time import valid_steps
 
@@ -105,7 +105,7 @@ class RecurrentLayer(TorchDict):
         again = None if replay is None else replay(x, state)
         if again is not None:
             return again
-        with kernel.recording() as calls:
+        with kernel_calls.recording() as calls:
             out, carried = self._run(held.weights[number], x, state, None, False)
         held.replays[number] = replay_of(calls, x, state, out)
         return out, carried

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from eigenloop.layers.base import Carried, RecurrentLayer
 from eigenloop.matrices.cache import Holder
 from eigenloop.quantization.readout import QuantizableReadout
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import kernel_calls
 
 
 class Stream:
@@ -63,12 +63,12 @@ class Stream:
         self._states: list[Carried] = [
             tuple(self._x.new_zeros(batch_size, n) for _ in layer.CARRIED) for n in layer.hidden_sizes
         ]
-        self._calls: list[kernel.Recorded] = []
+        self._calls: list[kernel_calls.Recorded] = []
         self._pool = None if self._model is None else self._model.running_pool()
         self.reset()
         with torch.no_grad():
             self._V = None if self._model is None else self._model.readout_weight()
-        with kernel.recording() as self._calls:
+        with kernel_calls.recording() as self._calls:
             self._out, self._finals = self._run()
         if len(self._calls) != layer.num_layers:
             self._calls = []

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from eigenloop.recurrence import buffers, kernel
+from eigenloop.recurrence import buffers, kernel, kernel_calls
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
@@ -115,7 +115,7 @@ def _states(
     """Return the states and the final state, and write the gates of all steps into `gates` if it is given."""
     T, B, m = x.shape
     n = W.shape[1]
-    kernel.check(
+    kernel_calls.check(
         W.dtype,
         W=(W, (3 * n, n)),
         x=(x, (T, B, 3 * n if input_weight is None else m)),
@@ -128,16 +128,16 @@ def _states(
         input_step=(input_step, ()),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
-    kernel.run_gated(
+    kernel_calls.run_gated(
         "gated_forward",
-        kernel.rows(x),
-        kernel.packed(input_weight),
+        kernel_calls.rows(x),
+        kernel_calls.packed(input_weight),
         W.contiguous(),
-        kernel.packed(input_bias),
-        kernel.packed(bias),
-        kernel.packed(recurrent_bias),
+        kernel_calls.packed(input_bias),
+        kernel_calls.packed(bias),
+        kernel_calls.packed(recurrent_bias),
         h0.contiguous(),
-        kernel.lengths_for_c(lengths, B),
+        kernel_calls.lengths_for_c(lengths, B),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
@@ -207,16 +207,16 @@ def _run_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, the three biases, h0, step and input_step; empty if not `wanted`."""
     grads = _empty_grads(x, input_weight, W, h0, biased_gates, wanted)
-    kernel.run_gated(
+    kernel_calls.run_gated(
         "gated_backward",
-        kernel.rows(x),
-        kernel.packed(input_weight),
+        kernel_calls.rows(x),
+        kernel_calls.packed(input_weight),
         W.contiguous(),
         None,
-        kernel.packed(bias),
+        kernel_calls.packed(bias),
         None,
         h0.contiguous(),
-        kernel.lengths_for_c(lengths, x.shape[1]),
+        kernel_calls.lengths_for_c(lengths, x.shape[1]),
         (candidate, reverse, negative_slope),
         reset == "before",
         update == "keep",
@@ -224,8 +224,8 @@ def _run_backward(
         out,
         None,
         gates,
-        None if grad_out is None else kernel.rows(grad_out),
-        kernel.packed(grad_h_n),
+        None if grad_out is None else kernel_calls.rows(grad_out),
+        kernel_calls.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
         step=step,
         input_step=input_step,

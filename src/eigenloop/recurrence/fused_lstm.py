@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from eigenloop.recurrence import buffers, kernel
+from eigenloop.recurrence import buffers, kernel, kernel_calls
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
@@ -104,7 +104,7 @@ def _states(
     """Return the states, the final state and cell, and write into `gates` and `cells` if they are given."""
     T, B, m = x.shape
     n = W.shape[1]
-    kernel.check(
+    kernel_calls.check(
         W.dtype,
         W=(W, (4 * n, n)),
         x=(x, (T, B, 4 * n if input_weight is None else m)),
@@ -117,16 +117,16 @@ def _states(
         input_step=(input_step, ()),
     )
     out, h_n, c_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n)), W.new_empty((B, n))
-    kernel.run_lstm(
+    kernel_calls.run_lstm(
         "lstm_forward",
-        kernel.rows(x),
-        kernel.packed(input_weight),
+        kernel_calls.rows(x),
+        kernel_calls.packed(input_weight),
         W.contiguous(),
-        kernel.packed(input_bias),
-        kernel.packed(bias),
+        kernel_calls.packed(input_bias),
+        kernel_calls.packed(bias),
         h0.contiguous(),
         c0.contiguous(),
-        kernel.lengths_for_c(lengths, B),
+        kernel_calls.lengths_for_c(lengths, B),
         (cell, reverse, 0.0),
         out,
         h_n,
@@ -143,7 +143,7 @@ def _states(
 def _kept_shapes(x: Tensor, W: Tensor, keep: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
     T, B, n = *x.shape[:2], W.shape[1]
     # The last cell is saved too: a size of 1 for short sequences would specialise a traced graph to them.
-    return ((T, B, 4 * n), (1 - (-T // kernel.CELL_STEPS), B, n)) if keep else ((0,), (0,))
+    return ((T, B, 4 * n), (1 - (-T // kernel_calls.CELL_STEPS), B, n)) if keep else ((0,), (0,))
 
 
 _forward = torch.library.custom_op("eigenloop::fused_lstm", _run_forward, mutates_args=())
@@ -194,25 +194,25 @@ def _run_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, input_bias, bias, h0, c0, step and input_step; empty if not `wanted`."""
     grads = _empty_grads(x, input_weight, W, h0, wanted)
-    kernel.run_lstm(
+    kernel_calls.run_lstm(
         "lstm_backward",
-        kernel.rows(x),
-        kernel.packed(input_weight),
+        kernel_calls.rows(x),
+        kernel_calls.packed(input_weight),
         W.contiguous(),
         None,
-        kernel.packed(bias),
+        kernel_calls.packed(bias),
         h0.contiguous(),
         c0.contiguous(),
-        kernel.lengths_for_c(lengths, x.shape[1]),
+        kernel_calls.lengths_for_c(lengths, x.shape[1]),
         (cell, reverse, 0.0),
         out,
         None,
         None,
         gates,
         cells,
-        None if grad_out is None else kernel.rows(grad_out),
-        kernel.packed(grad_h_n),
-        kernel.packed(grad_c_n),
+        None if grad_out is None else kernel_calls.rows(grad_out),
+        kernel_calls.packed(grad_h_n),
+        kernel_calls.packed(grad_c_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
         step=step,
         input_step=input_step,

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from eigenloop.recurrence import buffers, kernel
+from eigenloop.recurrence import buffers, kernel, kernel_calls
 from eigenloop.recurrence.differentiation import differentiable, keep_states, kept_states
 from eigenloop.recurrence.rounding import NO_ROUNDING, Rounding
 
@@ -112,7 +112,7 @@ def _states(
     """Return the states and the final state, and write |z| of pairs or dq/ds into `kept` if it is given."""
     T, B, m = x.shape
     n = W.shape[0]
-    kernel.check(
+    kernel_calls.check(
         W.dtype,
         W=(W, (n, n)),
         x=(x, (T, B, n if input_weight is None else m)),
@@ -124,15 +124,15 @@ def _states(
         input_step=(input_step, ()),
     )
     out, h_n = buffers.recycled((T, B, n), W.dtype), W.new_empty((B, n))
-    kernel.run_simple(
+    kernel_calls.run_simple(
         "simple_forward",
-        kernel.rows(x),
-        kernel.packed(input_weight),
+        kernel_calls.rows(x),
+        kernel_calls.packed(input_weight),
         W.contiguous(),
-        kernel.packed(input_bias),
-        kernel.packed(bias),
+        kernel_calls.packed(input_bias),
+        kernel_calls.packed(bias),
         h0.contiguous(),
-        kernel.lengths_for_c(lengths, B),
+        kernel_calls.lengths_for_c(lengths, B),
         (activation, reverse, negative_slope),
         out,
         h_n,
@@ -178,21 +178,21 @@ def _run_backward(
 ) -> list[Tensor]:
     """Return the gradients of x, U, W, input_bias, bias, h0, step and input_step; empty if not `wanted`."""
     grads = _empty_grads(x, input_weight, W, h0, activation, wanted)
-    kernel.run_simple(
+    kernel_calls.run_simple(
         "simple_backward",
-        kernel.rows(x),
-        kernel.packed(input_weight),
+        kernel_calls.rows(x),
+        kernel_calls.packed(input_weight),
         W.contiguous(),
         None,
-        kernel.packed(bias),
+        kernel_calls.packed(bias),
         h0.contiguous(),
-        kernel.lengths_for_c(lengths, x.shape[1]),
+        kernel_calls.lengths_for_c(lengths, x.shape[1]),
         (activation, reverse, negative_slope),
         out,
         None,
         kept if activation == PAIRS else None,
-        None if grad_out is None else kernel.rows(grad_out),
-        kernel.packed(grad_h_n),
+        None if grad_out is None else kernel_calls.rows(grad_out),
+        kernel_calls.packed(grad_h_n),
         tuple(grad if want else None for grad, want in zip(grads, wanted, strict=True)),
         slopes=kept if wanted[-2] else None,
         step=step,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from eigenloop.recurrence import kernel
+from eigenloop.recurrence import kernel, kernel_calls
 
 
 class Replay:
@@ -21,7 +21,7 @@ class Replay:
         out: its output: (1, B, n).
     """
 
-    def __init__(self, recorded: kernel.Recorded, x: Tensor, out: Tensor) -> None:
+    def __init__(self, recorded: kernel_calls.Recorded, x: Tensor, out: Tensor) -> None:
         self._recorded, self._fields = recorded, recorded.fields()
         self._shape, self._strides, self._dtype = x.shape, x.stride(), x.dtype
         self._like = out
@@ -47,7 +47,7 @@ class Replay:
         return out, final
 
 
-def replay_of(calls: list[kernel.Recorded], x: Tensor, state: tuple[Tensor, ...], out: Tensor) -> Replay | None:
+def replay_of(calls: list[kernel_calls.Recorded], x: Tensor, state: tuple[Tensor, ...], out: Tensor) -> Replay | None:
     """Return the replay of a step that made these calls, or None unless it is one call on exactly these tensors."""
     if len(calls) != 1 or len(x) != 1 or not calls[0].takes(x, *state):
         return None

@@ -42,7 +42,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def with_spread(mean: float, spread: float | None, digits: int = 3) -> str:
-    """Format a mean and its spread with the same number of decimals; more of them, up to 2, if the spread would be 0.
+    """Format a mean and its spread with the same number of decimals: up to two more if the spread would be 0.
 
     >>> with_spread(1.0224e-5, 3.1e-6), with_spread(0.1234, 0.01), with_spread(7.0, None), with_spread(0.00105, 3e-6)
     ('(1.02 ± 0.31)e-5', '0.123 ± 0.010', '7.00', '0.001050 ± 0.000003')
