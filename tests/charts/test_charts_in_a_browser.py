@@ -1,10 +1,10 @@
-"""Scatter plots, matrices and small multiples on a page in a real browser."""
+"""Scatter plots, matrices and sequences on a page in a real browser."""
 
-import math
 from pathlib import Path
 from typing import Any
 
 import browser
+import numpy as np
 import pytest
 
 from eigenloop import charts, pages
@@ -19,7 +19,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     plot = charts.scatter({"runs": near}, title="both", x_title="published", y_title="ours", diagonal="the same")
     points = charts.Figure("points", (plot,), (charts.Key(0, "c0", "runs"), charts.Key(1, "plain dotted", "the same")))
     counts = [[100 - 10 * k if k == j else 3 * k for j in range(8)] for k in range(8)]
-    waves = {f"sequence {k}": [[math.sin(t / (5 + k)) for t in range(400)]] for k in range(4)}
+    waves = [charts.Trace(f"sequence {k}", np.sin(np.arange(400) / (5 + k))[:, None]) for k in range(4)]
     path = tmp_path_factory.mktemp("charts") / "charts.html"
     page = pages.environment("eigenloop.charts").from_string(TEMPLATE)
     path.write_text(
@@ -29,7 +29,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
             rules=charts.rules([points]),
             points=points,
             counts=charts.matrix(counts, [f"a longer class {k}" for k in range(8)], title="Confusion"),
-            sequences=charts.sequences(waves, key="waves", channels=["height"]),
+            sequences=charts.sequences(waves),
         ),
         encoding="utf-8",
     )
@@ -40,7 +40,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_charts_can_be_read(chromium: Any, file: Path, width: int, dark: bool) -> None:
     with browser.visit(chromium, file, width, dark=dark) as page:
         page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true; })")
-        assert page.locator(".chart:visible").count() == 5
+        assert page.locator(".chart:visible").count() == 1
+        assert page.locator(".traces svg:visible").count() == 4
         assert page.evaluate("document.documentElement.scrollWidth") <= width, "a wide matrix scrolls by itself"
         assert browser.overlaps(page, ".letters text") == []
         assert browser.cut(page, ".chart text") == []

@@ -6,7 +6,7 @@ import math
 import pytest
 from html_reader import read
 
-from eigenloop.charts import Dot, Figure, Key, Line, compared, draw, matrix, rules, scales, scatter, sequences
+from eigenloop.charts import Dot, Figure, Key, Line, compared, draw, matrix, rules, scales, scatter
 from eigenloop.charts.chart import Chart
 
 RED, BLUE = Key(0, "c0", "red <1>"), Key(1, "c1", "blue")
@@ -115,21 +115,6 @@ def test_a_matrix_of_counts_is_a_table() -> None:
         matrix([[1, 2]], ["a", "b"], title="")
     with pytest.raises(ValueError, match="negative"):
         matrix([[-1]], ["a"], title="")
-
-
-def test_sequences_share_their_axes() -> None:
-    panels = {"first": [[0, 1, 2], [3, 3, 3]], "second": [[0.5] * 10, [-4] * 10]}
-    made = sequences(panels, key="data", channels=["x", "y"])
-    charts = [figure.charts[0] for figure in made.figures]
-    assert charts[0].x == charts[1].x
-    assert charts[0].y == charts[1].y
-    assert charts[0].x.high == 9
-    assert charts[0].y.low < -4 < 3 < charts[0].y.high
-    assert [key.label for key in made.keys] == ["x", "y"]
-    assert [figure.key for figure in made.figures] == ["data-0", "data-1"]
-    read(made.__html__())
-    with pytest.raises(ValueError, match="each sequence needs 1 channels: x"):
-        sequences(panels, key="data", channels=["x"])
 
 
 def test_numbers_as_dots_on_a_line() -> None:

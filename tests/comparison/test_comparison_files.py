@@ -73,6 +73,17 @@ def test_the_summary_says_what_there_is(tmp_path: Path) -> None:
     assert "| [NC-GRU, Table 3](docs/results/ncgru.md#made-up) | adding | 1 | 3 | not timed |" in text
 
 
+def test_shorter_runs_are_explained_if_there_are_any(tmp_path: Path) -> None:
+    made_up.keep(tmp_path / "full", made_up.experiment(), gru=record(1e-5, budget="full"))
+    made_up.keep(tmp_path / "hour", made_up.experiment(), gru=record(1e-5))
+    full, hour = (compare([made_up.experiment()], tmp_path / name) for name in ("full", "hour"))
+    for render in (summary.render, page.render):
+        assert "shorter than the paper's, which has no ratio" not in render(full)
+        assert "Rings: shorter runs" not in render(full)
+        assert "shorter than the paper's, which has no ratio" in html.unescape(render(hour))
+    assert "Rings: shorter runs" in page.render(hour)
+
+
 def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:
     sheets = compare(example(tmp_path), tmp_path)
     text = plain(paper_page.render(PAPERS[2], [sheet for sheet in sheets if sheet.experiment.paper == "NC-GRU"]))

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from training.own_data import adding, config_of, copying, separable, wave
 
-from eigenloop.report import own_drawing as drawing
-from eigenloop.report import write
+from eigenloop.charts import Key
+from eigenloop.report import own_figures, write
 from eigenloop.training import load_run, outcome, train
 
 
@@ -46,33 +46,40 @@ def test_classes(tmp_path: Path) -> None:
 def test_other_kinds(tmp_path: Path, make, sign: str) -> None:  # type: ignore[no-untyped-def]
     page = page_of(tmp_path, make(tmp_path / "own.npz"))
     assert sign in page
-    assert page.count("<figure><svg") >= 1
+    assert len(re.findall(r'<svg class="chart"|<div class="traces">\s*<figure>', page)) >= 1
     (tmp_path / "own.npz").unlink()
     gone = write([tmp_path / "run"], tmp_path / "report.html").read_text()
     assert "The network could not be evaluated" in gone
 
 
-def points(path: str) -> list[tuple[float, float]]:
-    return [(float(x), float(y)) for x, y in re.findall(r"[ML]([\d.-]+) ([\d.-]+)", path)]
-
-
-def test_a_sequence_is_drawn_to_scale() -> None:
-    values = np.array([[0.0, 5.0], [1.0, np.nan], [2.0, 5.0]])
-    svg = drawing.sequence(
-        values, np.array([0.0, 5.0]), np.array([2.0, 5.0]), described="<a>", wrong=np.array([True, False, True])
-    )
-    first, second = re.findall(r'<path class="line" d="(.*?)"', svg)
-    assert points(first) == [(0, 18), (120, 10), (240, 2)]
-    assert points(second) == [(0, 30), (240, 30)]
-    assert second.count("M") == 2  # a gap where a value is missing
-    assert "&lt;a&gt;" in svg
-    assert re.findall(r'class="wrong" x1="([\d.]+)" x2="([\d.]+)"', svg) == [("0.0", "80.0"), ("160.0", "240.0")]
+def test_predictions_are_drawn_where_they_are(tmp_path: Path) -> None:
+    page = page_of(tmp_path, adding(tmp_path / "own.npz"))
+    net, config, _ = load_run(tmp_path / "run")
+    found = outcome(net, config.task, "test")  # type: ignore[arg-type]
+    assert found.truth is not None
+    names = re.findall(r"<circle [^>]*><title>case (.*?): true (.*?), predicted (.*?)</title>", page)
+    assert [name for name, _, _ in names] == [str(found.case_names[case]) for case in found.case]
+    assert [float(true.replace(",", "")) for _, true, _ in names] == pytest.approx(found.truth[:, 0].tolist(), rel=0.01)
 
 
 def test_forecasts_begin_where_the_series_was_seen() -> None:
-    svg = drawing.forecasts(np.array([0.0, 1.0, 2.0, 3.0]), [(1, np.array([0.0, 3.0, 9.0]))], name="x")
-    series, ahead = re.findall(r'<path class="\w+" d="(.*?)"', svg)
-    assert points(series)[1] == points(ahead)[0]
-    assert len(points(ahead)) == 3  # what lies behind the end of the series is left out
-    cloud = drawing.against(np.array([0.0, 10.0]), np.array([0.0, 5.0]), name="x")
-    assert re.findall(r'cx="([\d.]+)" cy="([\d.]+)"', cloud) == [("0.0", "300.0"), ("300.0", "150.0")]
+    key = Key(0, "c0", "x")
+    ahead = [(1, np.array([0.0, 3.0])), (3, np.array([4.0, 9.0]))]
+    line = own_figures.forecast_line(key, np.array([0.0, 1.0, 2.0, 3.0, 5.0]), ahead, 10)
+    assert list(line.points()) == [(11, 1.0), (12, 0.0), (13, 3.0), (13, 3.0), (14, 4.0)], "9 is after the series' end"
+    assert line.x[3] is None, "forecasts are not joined"
+    series = own_figures.series_line(key, np.array([0.0, np.nan, 2.0]), 10)
+    assert list(series.points()) == [(10, 0.0), (12, 2.0)]
+    assert None not in series.y, "a missing value is a gap and no cross"
+
+
+@pytest.mark.parametrize("make", [adding, wave])
+def test_a_network_that_predicts_no_finite_value_has_a_page(tmp_path: Path, make) -> None:  # type: ignore[no-untyped-def]
+    train(config_of(make(tmp_path / "own.npz"), steps=2), tmp_path / "run")
+    net, config, _ = load_run(tmp_path / "run")
+    found = outcome(net, config.task, "test")  # type: ignore[arg-type]
+    found.predicted[:] = np.nan
+    drawn = own_figures.drawn(found, config.task, "own")  # type: ignore[arg-type]
+    assert drawn is not None
+    assert [len(figure.charts) for figure in drawn.figures] == [1]
+    drawn.figures[0].__html__()

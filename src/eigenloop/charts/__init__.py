@@ -8,7 +8,7 @@ A page names `eigenloop.charts` in its frame (`pages.frame`), adds `rules(figure
 | lines with bands, dots, references and names at their ends | `draw` -> `Chart`; `Figure` of one or several charts |
 | points against points, with a diagonal | `scatter` -> `Chart` |
 | counts in a matrix | `matrix` -> `Matrix` |
-| sequences as small multiples | `sequences` -> `Multiples` |
+| sequences side by side, channels from top to bottom | `sequences` -> `Traces` |
 | eigenvalues around the unit circle | `panel` -> `Panel`; `Planes` |
 | numbers as dots on a line | `compared` -> `Strip` |
 
@@ -38,12 +38,12 @@ Figures that are written as separate files (`eigenloop analyse`) are drawn by ma
 from eigenloop.charts.chart import Chart, draw
 from eigenloop.charts.figure import Figure, rules
 from eigenloop.charts.heat_map import Matrix, matrix
-from eigenloop.charts.lines import Key, Line
-from eigenloop.charts.multiples import Multiples, sequences
+from eigenloop.charts.lines import Key, Line, Weight
 from eigenloop.charts.plane import Panel, Planes, panel
 from eigenloop.charts.scatter_plot import Dot, scatter
 from eigenloop.charts.strip import Strip, compared
 from eigenloop.charts.thinning import thinned
+from eigenloop.charts.traces import Trace, Traces, sequences
 
 #: How many colours the style sheet has.
 COLOURS = 8
@@ -56,10 +56,12 @@ __all__ = [
     "Key",
     "Line",
     "Matrix",
-    "Multiples",
     "Panel",
     "Planes",
     "Strip",
+    "Trace",
+    "Traces",
+    "Weight",
     "compared",
     "draw",
     "matrix",

@@ -18,9 +18,9 @@ ABOUT = (
 )
 NUMBERS = (
     "Lower is better. Ours with ± is the mean and the standard deviation over several seeds, "
-    "without it one seed. The ratio is ours over published; ° marks a run that is shorter than the paper's, which has "
-    "no ratio."
+    "without it one seed. The ratio is ours over published."
 )
+SHORTER = f" {wording.SHORTER} marks a run that is shorter than the paper's, which has no ratio."
 NAMES = (
     "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
     "with P orthogonal; Theta has blocks with the eigenvalues gamma exp(±i theta) on its diagonal, and below them a "
@@ -76,6 +76,11 @@ def chapters(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[Chapter]:
         for paper in with_others(sheet.experiment.paper for sheet in sheets)
         if (own := tuple(sheet for sheet in sheets if sheet.experiment.paper == paper.name))
     ]
+
+
+def about_numbers(sheets: Sequence[Sheet]) -> str:
+    """Return how the table of numbers is read; shorter runs are explained if there are any."""
+    return NUMBERS + ("" if all(line.comparable for line in numbers(sheets)) else SHORTER)
 
 
 def in_short(judged: Sequence[Score]) -> str:

@@ -37,6 +37,7 @@ def render(sheets: Sequence[Sheet]) -> str:
                 (sheet.experiment, list(own))
                 for sheet, own in itertools.groupby(pairs(sheets), lambda pair: pair.sheet)
             ],
+            about_numbers=overview.about_numbers(sheets),
             plot=plot,
             failures=overview.failures(sheets, judged),
             missing=overview.missing(sheets),
@@ -84,8 +85,9 @@ def against(chapters: Sequence[overview.Chapter]) -> Figure | None:
     )
     keys = [Key(i, f"c{i}", name) for i, name in enumerate(points)]
     keys.append(Key(len(keys), "plain dotted", "the same number"))
+    shorter = any(dot.hollow for dots in points.values() for dot in dots)
     note = "Filled: at the paper's length, or computed. Rings: shorter runs."
-    return Figure("against", (chart,), tuple(keys), notes=(note,))
+    return Figure("against", (chart,), tuple(keys), notes=(note,) if shorter else ())
 
 
 def _dot(line: Line) -> Dot | None:

@@ -111,7 +111,7 @@ def _numbers(sheets: Sequence[Sheet]) -> list[str]:
     ]
     columns = ("where", "row", "published", "ours", "ratio", "longer T: published", "ours ", "ratio ")
     computed = [f"{_link(sheet.experiment)}: {sentence}" for sheet, sentence in overview.computed(sheets)]
-    about = " ".join((overview.NUMBERS, *computed))
+    about = " ".join((overview.about_numbers(sheets), *computed))
     return ["## Numbers", about, *([table(columns, rows, columns[2:])] if rows else [])]
 
 

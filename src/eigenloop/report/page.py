@@ -73,7 +73,9 @@ def render(folders: Sequence[Path]) -> str:
     groups = grouped(read_all(folders))
     chapters = [_chapter(group, i) for i, group in enumerate(groups)]
     entries = sorted((entry for group in groups for entry in group.entries), key=lambda entry: entry.index)
+    own = [data for entry in entries if (data := own_data(entry.run, entry.label, f"own-{entry.index}")) is not None]
     figures = [figure for chapter in chapters for figure in chapter.figures()]
+    figures += [figure for data in own if data.drawn for figure in data.drawn.figures]
     return pages.printable(
         pages.environment("eigenloop.report")
         .get_template("report.html")
@@ -81,7 +83,7 @@ def render(folders: Sequence[Path]) -> str:
             title=_title(groups),
             totals=_totals(entries),
             chapters=chapters,
-            own=[own for entry in entries if (own := own_data(entry.run, entry.label)) is not None],
+            own=own,
             planes=Planes(tuple(panel for entry in entries for panel in _panels(entry))),
             blind=enumeration([entry.full for entry in entries if not entry.run.spectra]),
             table=table(groups),
