@@ -16,7 +16,7 @@ PACKAGE = "eigenloop"
 SOURCE = Path(__file__).parents[1] / "src" / PACKAGE
 
 #: What every part may import. These know nothing of networks, training or files of runs.
-EVERYWHERE = ("registry", "text", "numerics", "dtypes", "former", "errors")
+EVERYWHERE = ("registry", "text", "numerics", "bit_widths", "dtypes", "former", "errors")
 
 #: The parts from the top down: each imports only parts below it, namely those named here and those of `EVERYWHERE`.
 #: `estimators` and `sweep` are planned.
@@ -72,6 +72,7 @@ ALLOWED: Mapping[str, tuple[str, ...]] = {
     "registry": ("errors",),
     "text": (),
     "numerics": (),
+    "bit_widths": (),
     "dtypes": (),
     "former": (),
     "errors": (),

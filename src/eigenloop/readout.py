@@ -8,12 +8,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence, pad_packed_sequence
 
-from eigenloop import dtypes
+from eigenloop import bit_widths, dtypes
 from eigenloop.layers.base import RecurrentLayer
 from eigenloop.layers.dropout import locked_dropout
 from eigenloop.layers.sequences import Lengths
 from eigenloop.pooling import RunningPool, checked_pool, pooled
-from eigenloop.quantization.quantizer import checked_bits
 from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.scaling import Scaling
 
@@ -69,7 +68,7 @@ class Model(QuantizableReadout):
         scale_outputs: bool = False,
     ) -> None:
         super().__init__()
-        self.readout_bits = None if readout_bits is None else checked_bits(readout_bits)
+        self.readout_bits = None if readout_bits is None else bit_widths.WEIGHTS.checked(readout_bits, "readout_bits")
         for name, p in (("embedding", embedding_dropout), ("input", input_dropout), ("output", output_dropout)):
             if not 0 <= p < 1:
                 raise ValueError(f"{name}_dropout is a probability below 1, got {p}")

@@ -9,8 +9,9 @@ from exact import clamp, nearest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigenloop.bit_widths import STATE
 from eigenloop.deploy import operations as op
-from eigenloop.deploy.formats import checked_width, format_for
+from eigenloop.deploy.formats import format_for
 from eigenloop.deploy.inputs import values_for
 from eigenloop.deploy.multipliers import multipliers
 from eigenloop.deploy.packing import group, packed, unpacked
@@ -269,8 +270,8 @@ def test_steps(bits: int, largest: float) -> None:
 
 def test_widths_that_are_not_offered() -> None:
     with pytest.raises(ValueError, match="from 6 to 16, got 5"):
-        checked_width("state_bits", 5)
+        STATE.checked(5, "state_bits")
     with pytest.raises(TypeError, match="got 8"):
-        checked_width("state_bits", 8.0)  # type: ignore[arg-type]
+        STATE.checked(8.0, "state_bits")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="diverges"):
         format_for("state", 8, math.inf)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from eigenloop.bit_widths import WEIGHTS
 from eigenloop.cli.checkpoints import which
 from eigenloop.cli.widths import width
 from eigenloop.errors import ConfigError
@@ -27,7 +28,7 @@ def evaluate(
     data: Annotated[Path | None, typer.Option(help="File with your data, if it has moved.")] = None,
     data_dir: Annotated[Path | None, typer.Option(help="Folder with the data, if it has moved.")] = None,
     device: Annotated[str | None, typer.Option(help="cpu, cuda, ... Default: as in training.")] = None,
-    bits: Annotated[str | None, typer.Option(help="Quantize the trained network first: 2 to 16, or float.")] = None,
+    bits: Annotated[str | None, typer.Option(help=f"Quantize the trained network first: {WEIGHTS}, or float.")] = None,
     around_identity: Annotated[
         bool, typer.Option("--around-identity", help="With --bits: the recurrent matrix becomes I + q(W - I).")
     ] = False,

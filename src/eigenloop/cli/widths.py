@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from eigenloop.bit_widths import STATE, WEIGHTS
 from eigenloop.errors import ConfigError
 
-BITS_HELP = "Bits of the quantized weights, 2 to 16, or float."
-STATE_BITS_HELP = "Bits of input, state and gates, rounded at every step: 6 to 16."
+BITS_HELP = f"Bits of the quantized weights, {WEIGHTS}, or float."
+STATE_BITS_HELP = f"Bits of input, state and gates, rounded at every step: {STATE}."
 
 
 def width(text: str) -> int | None:
@@ -16,6 +17,6 @@ def width(text: str) -> int | None:
     """
     if text == "float":
         return None
-    if not text.isdecimal() or not 2 <= int(text) <= 16:
-        raise ConfigError(f"--bits is a whole number from 2 to 16, or float, got {text!r}")
+    if not text.isdecimal() or int(text) not in WEIGHTS:
+        raise ConfigError(f"--bits is a whole number from {WEIGHTS}, or float, got {text!r}")
     return int(text)

@@ -10,10 +10,11 @@ import torch
 from numpy.typing import ArrayLike
 from torch import nn
 
+from eigenloop.bit_widths import STATE, WEIGHTS
 from eigenloop.deploy.arrays import arranged
 from eigenloop.deploy.cells import cell_for
 from eigenloop.deploy.describing import Real, cells_of, layer_of
-from eigenloop.deploy.formats import Format, checked_width
+from eigenloop.deploy.formats import Format
 from eigenloop.deploy.inputs import Tokens, Values, values_for
 from eigenloop.deploy.network import IntegerNetwork
 from eigenloop.deploy.ranges import RangeOptions, cell_formats, input_format
@@ -23,7 +24,6 @@ from eigenloop.deploy.sums import sum_of
 from eigenloop.deploy.table import table_for
 from eigenloop.deploy.trained import trained_bits, trained_formats, trained_input
 from eigenloop.quantization import Codes, codes
-from eigenloop.quantization.quantizer import checked_bits
 
 
 @torch.no_grad()
@@ -84,18 +84,20 @@ def integer(
     layer = layer_of(network)
     cells = cells_of(layer)
     own = trained_bits(layer)
-    bits = checked_width("state_bits", state_bits if state_bits is not None else own or 12)
+    bits = STATE.checked(state_bits if state_bits is not None else own or 12, "state_bits")
     trained = own == bits and input_bits in (None, bits) and cell_bits in (None, bits)
     options = RangeOptions(
         bits,
-        checked_width("cell_bits", (bits if trained else 16) if cell_bits is None else cell_bits),
-        checked_width("input_bits", bits if input_bits is None else input_bits),
+        STATE.checked((bits if trained else 16) if cell_bits is None else cell_bits, "cell_bits"),
+        STATE.checked(bits if input_bits is None else input_bits, "input_bits"),
         percentile,
         power_of_two,
     )
     if calibration is None and not trained:
         raise ValueError("give calibration=, sequences of the training split from which the ranges of states are read")
-    width = checked_bits(readout_bits if readout_bits is not None else getattr(network, "readout_bits", None) or 8)
+    if readout_bits is None:
+        readout_bits = getattr(network, "readout_bits", None) or 8
+    width = WEIGHTS.checked(readout_bits, "readout_bits")
     tokens, size = getattr(network, "embedding", None) is not None, cells[0].input_size
     given = None if calibration is None else arranged(calibration, lengths, layer.batch_first, tokens, size)
     entered: Values | Tokens

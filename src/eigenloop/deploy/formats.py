@@ -11,9 +11,6 @@ from numpy.typing import NDArray
 
 from eigenloop.deploy.operations import Whole, quantized
 
-#: The smallest and the largest width of a state.
-FEWEST, MOST = 6, 16
-
 
 @dataclass(frozen=True)
 class Format:
@@ -61,15 +58,6 @@ class Format:
     def real(self, codes: Whole) -> NDArray[np.float64]:
         """Return the real values of codes."""
         return np.asarray(codes * self.step, np.float64)
-
-
-def checked_width(name: str, bits: int) -> int:
-    """Return `bits`; raise TypeError or ValueError if it is not an integer from `FEWEST` to `MOST`."""
-    if isinstance(bits, bool) or not isinstance(bits, int):
-        raise TypeError(f"{name} is a whole number from {FEWEST} to {MOST}, got {bits!r}")
-    if not FEWEST <= bits <= MOST:
-        raise ValueError(f"{name} is a whole number from {FEWEST} to {MOST}, got {bits}")
-    return bits
 
 
 def format_for(name: str, bits: int, largest: float, power_of_two: bool = False, positive: bool = False) -> Format:

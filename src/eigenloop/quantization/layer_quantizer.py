@@ -9,7 +9,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from eigenloop.quantization.quantizer import checked_bits, quantize
+from eigenloop import bit_widths
+from eigenloop.quantization.quantizer import quantize
 
 #: Penalties for the distance from orthogonal: ||W W^T - I||_F^2 (eq. 2), or sum (sigma_i - 1)^2 (appendix D).
 REGULARISERS = ("gram", "spectral")
@@ -52,7 +53,7 @@ class Quantizer:
     post_training: bool = False
 
     def __post_init__(self) -> None:
-        checked_bits(self.bits)
+        bit_widths.WEIGHTS.checked(self.bits, "bits")
         if self.regulariser not in REGULARISERS:
             raise ValueError(f"regulariser={self.regulariser!r} is not known: choose {' or '.join(REGULARISERS)}")
         if self.normalise not in ("none", *_SIZES):

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 from torch import nn
 
+from eigenloop import bit_widths
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer, made_quantizer
-from eigenloop.quantization.quantizer import checked_bits
 from eigenloop.quantization.readout import QuantizableReadout
 
 M = TypeVar("M", bound=nn.Module)
@@ -45,7 +45,7 @@ def quantize_(
             raise ValueError("a complex recurrent matrix cannot be quantized")
     readouts = [module for module in network.modules() if isinstance(module, QuantizableReadout)]
     if readout_bits is not None:
-        checked_bits(readout_bits)
+        bit_widths.WEIGHTS.checked(readout_bits, "readout_bits")
         if not readouts:
             raise ValueError("readout_bits is for an eigenloop.Model, and this is a layer without a read-out")
     for layer in layers:

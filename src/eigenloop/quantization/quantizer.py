@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-#: The smallest and largest bit width.
-FEWEST, MOST = 2, 16
+from eigenloop import bit_widths
 
 
 def codes(W: Tensor, bits: int, per_row: bool = False) -> tuple[Tensor, Tensor]:
@@ -27,7 +26,7 @@ def codes(W: Tensor, bits: int, per_row: bool = False) -> tuple[Tensor, Tensor]:
     """
     if W.is_complex():
         raise TypeError(f"the quantizer is for real matrices, got {W.dtype}")
-    half = 2 ** (checked_bits(bits) - 1)
+    half = 2 ** (bit_widths.WEIGHTS.checked(bits, "bits") - 1)
     largest = W.detach().abs()
     alpha = largest.amax(-1, keepdim=True) if per_row else largest.max() if W.numel() else W.new_zeros(())
     # An all-zero W has code 0 with any step; so has a W so small that its step would underflow.
@@ -62,12 +61,3 @@ class _StraightThrough(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
         return gradients[0], None, None
-
-
-def checked_bits(bits: int) -> int:
-    """Return `bits`; raises TypeError or ValueError unless it is a supported bit width."""
-    if isinstance(bits, bool) or not isinstance(bits, int):
-        raise TypeError(f"bits is a whole number from {FEWEST} to {MOST}, got {bits!r}")
-    if not FEWEST <= bits <= MOST:
-        raise ValueError(f"bits is a whole number from {FEWEST} to {MOST}, got {bits}")
-    return bits

@@ -10,9 +10,9 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
+from eigenloop import bit_widths
 from eigenloop.quantization.layer import QuantizableLayer
 from eigenloop.quantization.layer_quantizer import Quantizer
-from eigenloop.quantization.quantizer import checked_bits
 from eigenloop.quantization.readout import QuantizableReadout
 from eigenloop.scaling import Scaling
 
@@ -198,4 +198,4 @@ def _part(name: str, tensor: Tensor, bits: int | None, steps: int = 1) -> Part:
     numbers = tensor.numel() * (2 if tensor.is_complex() else 1)
     if bits is None:
         return Part(name, numbers, _FLOAT_BITS, 0)
-    return Part(name, numbers, checked_bits(bits), steps)
+    return Part(name, numbers, bit_widths.WEIGHTS.checked(bits, "bits"), steps)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-#: The smallest and largest bit width.
-FEWEST_STATE_BITS, MOST_STATE_BITS = 6, 16
+from eigenloop import bit_widths
+
 _LEAST_RANGE = 2.0**-20
 
 
@@ -35,7 +35,7 @@ class StateQuantizer:
     state_range: float = 4.0
 
     def __post_init__(self) -> None:
-        checked_state_bits(self.bits)
+        bit_widths.STATE.checked(self.bits, "state_bits")
         for name in ("input_range", "state_range"):
             value = getattr(self, name)
             if not (value >= _LEAST_RANGE and math.isfinite(value)):
@@ -61,13 +61,4 @@ def made_state_quantizer(state_bits: int | StateQuantizer | None) -> StateQuanti
     """Return the quantizer for a layer's `state_bits`; None for floating point."""
     if state_bits is None or isinstance(state_bits, StateQuantizer):
         return state_bits
-    return StateQuantizer(checked_state_bits(state_bits))
-
-
-def checked_state_bits(bits: int) -> int:
-    """Return `bits`; raises TypeError or ValueError unless it is a supported bit width."""
-    if isinstance(bits, bool) or not isinstance(bits, int):
-        raise TypeError(f"state_bits is a whole number from {FEWEST_STATE_BITS} to {MOST_STATE_BITS}, got {bits!r}")
-    if not FEWEST_STATE_BITS <= bits <= MOST_STATE_BITS:
-        raise ValueError(f"state_bits is a whole number from {FEWEST_STATE_BITS} to {MOST_STATE_BITS}, got {bits}")
-    return bits
+    return StateQuantizer(state_bits)
