@@ -1,6 +1,7 @@
 """A table of matrices crossed with a table of checks: what each must do, whatever its set."""
 
 import contextlib
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -228,6 +229,19 @@ def test_on_the_meta_device_it_has_shapes(name: str, how: str) -> None:
         assert (W.is_meta, W.shape, W.dtype) == (True, (4, 4), there.dtype)
     assert all(grad.is_meta for grad in torch.autograd.grad(W.abs().sum(), list(matrix.parameters())))
     matrix.assign_(torch.eye(4))
+
+
+def test_built_on_the_meta_device_it_can_be_loaded(name: str) -> None:
+    trained = moved(MATRICES[name](4), 0.1)
+    with torch.device("meta"):
+        matrix = MATRICES[name](4)
+    matrix.to_empty(device="cpu")
+    with torch.no_grad():
+        for tensor in (*matrix.parameters(), *matrix.buffers()):
+            tensor.fill_(math.nan if tensor.is_floating_point() or tensor.is_complex() else 77)
+    matrix.load_state_dict(trained.state_dict())
+    for training in (True, False):
+        assert torch.equal(matrix.train(training)(), trained.train(training)())
 
 
 def test_another_default_device_changes_nothing(name: str) -> None:

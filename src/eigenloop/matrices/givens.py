@@ -43,9 +43,6 @@ class Givens(OrthogonalMatrix):
     """
 
     _anchor = "theta"
-    first: Tensor
-    second: Tensor
-    layer_of: Tensor
 
     def __init__(
         self,
@@ -64,9 +61,10 @@ class Givens(OrthogonalMatrix):
         pairs = _pairs(n, style, capacity)
         self.style, self.capacity, self._complex = style, len(pairs), complex
         flat = [(layer, a, b) for layer, members in enumerate(pairs) for a, b in members]
-        layer_of, first, second = (torch.tensor(column, device=device) for column in zip(*flat, strict=True))
-        for name, index in (("layer_of", layer_of), ("first", first), ("second", second)):
-            self.register_buffer(name, index, persistent=False)
+        # No buffers: these are not part of the state, and `to_empty` would leave them without values.
+        self.layer_of, self.first, self.second = (
+            torch.tensor(column, device="cpu") for column in zip(*flat, strict=True)
+        )
         self.theta = nn.Parameter(torch.zeros(len(flat), device=device, dtype=dtype))
         if complex:
             self.phi = nn.Parameter(torch.zeros(len(flat), device=device, dtype=dtype))
@@ -103,12 +101,13 @@ class Givens(OrthogonalMatrix):
         cosine, sine = torch.cos(theta), torch.sin(theta)
         phase = torch.exp(1j * self.phi.double()) if self._complex else torch.ones_like(theta)
         shape = (self.capacity, self.n)
-        a, b = (self.layer_of, self.first), (self.layer_of, self.second)
+        layer_of, first, second = (index.to(theta.device) for index in (self.layer_of, self.first, self.second))
+        a, b = (layer_of, first), (layer_of, second)
         own = torch.ones(shape, dtype=phase.dtype, device=theta.device)
         own = own.index_put(a, cosine.to(phase.dtype)).index_put(b, phase * cosine)
         other = torch.zeros_like(own).index_put(a, -phase * sine).index_put(b, sine.to(phase.dtype))
         partner = torch.arange(self.n, device=theta.device).repeat(self.capacity, 1)
-        partner[a], partner[b] = self.second, self.first
+        partner[a], partner[b] = second, first
         return own, other, partner
 
     def _take_orthogonal_(self, Q: Tensor, tolerance: float) -> None:
