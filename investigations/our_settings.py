@@ -15,17 +15,14 @@ from typing import Any
 from variants import Changes, add_options, run
 
 
+def rates(lr: float, recurrent_lr: float, optimizer: dict[str, Any] | None = None) -> Changes:
+    """Return the changes for one rate outside and one inside the recurrent matrix."""
+    return {"optimizer": {**(optimizer or {}), "lr": lr, "recurrent_lr": recurrent_lr}}
+
+
 def slow_eigenvalues(lr: float, recurrent_lr: float, optimizer: dict[str, Any] | None = None, **model: Any) -> Changes:
     """Return the changes for an nnRNN whose theta and gamma have the rate of P."""
-    return {
-        "model": {"slow_eigenvalues": True, **model},
-        "optimizer": {**(optimizer or {}), "lr": lr, "recurrent_lr": recurrent_lr},
-    }
-
-
-def both(rate: float) -> Changes:
-    """Return the changes for the same rate inside and outside the recurrent matrix."""
-    return {"optimizer": {"lr": rate, "recurrent_lr": rate}}
+    return {"model": {"slow_eigenvalues": True, **model}, **rates(lr, recurrent_lr, optimizer)}
 
 
 def falling(factor: float, after: int) -> Changes:
@@ -36,7 +33,7 @@ def falling(factor: float, after: int) -> Changes:
 ADAM = {"name": "adam"}
 FIFTH = falling(0.2, 15000)
 #: The rates that suit NC-GRU on parenthesis, for the models that it is compared with.
-FASTER = {f"both rates {rate:g}": both(rate) for rate in (5e-3, 1e-2)}
+FASTER = {f"both rates {rate:g}": rates(rate, rate) for rate in (5e-3, 1e-2)}
 
 #: Experiment and row with the paper's settings, and what is changed of them.
 SEARCHES: dict[str, tuple[str, str, dict[str, Changes]]] = {
@@ -60,11 +57,26 @@ SEARCHES: dict[str, tuple[str, str, dict[str, Changes]]] = {
         "ncgru",
         {
             "as in the paper": {},
-            **{f"both rates {rate:g}": both(rate) for rate in (2e-3, 5e-3, 1e-2)},
+            **{f"both rates {rate:g}": rates(rate, rate) for rate in (2e-3, 5e-3, 1e-2)},
             "rate of A 1e-4": {"optimizer": {"recurrent_lr": 1e-4}},
             "a fifth of the rates after 15,000 steps": FIFTH,
-            "both rates 0.002, a fifth after 15,000 steps": both(2e-3) | FIFTH,
-            "both rates 0.005, a fifth after 15,000 steps": both(5e-3) | FIFTH,
+            "both rates 0.002, a fifth after 15,000 steps": rates(2e-3, 2e-3) | FIFTH,
+            "both rates 0.005, a fifth after 15,000 steps": rates(5e-3, 5e-3) | FIFTH,
+        },
+    ),
+    "enrnn": (
+        "enrnn-fig2",
+        "enrnn",
+        {
+            "as in the paper": {},
+            "rates 1e-3 and 1e-4": rates(1e-3, 1e-4),
+            "rates 1e-3 and 1e-6": rates(1e-3, 1e-6),
+            "rates 3e-3 and 1e-5": rates(3e-3, 1e-5),
+            "rates 3e-3 and 1e-4": rates(3e-3, 1e-4),
+            "rates as in the paper, a fifth after 3,000 steps": falling(0.2, 3000),
+            "rates 1e-3 and 1e-4, a fifth after 3,000 steps": rates(1e-3, 1e-4) | falling(0.2, 3000),
+            "rates 1e-3 and 1e-5, Adam": rates(1e-3, 1e-5, ADAM),
+            "rates 1e-3 and 1e-4, Adam": rates(1e-3, 1e-4, ADAM),
         },
     ),
     "gru on parenthesis": ("ncgru-table1", "gru", FASTER),
