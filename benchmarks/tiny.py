@@ -176,15 +176,16 @@ def searched(trials: Trials) -> dict[int, list[tuple[Candidate, Row]]]:
     The pooling of each model is the one that is best with 4 bits within the first budget.
     """
     first, *others = BUDGETS
-    found: dict[int, list[tuple[Candidate, Row]]] = {budget: [] for budget in BUDGETS}
+    trained: dict[int, list[tuple[Candidate, Row]]] = {budget: [] for budget in BUDGETS}
     for model in MODELS:
         ways = [one for pool in POOLS for one in tried(trials, model, BITS[0], pool, first)]
         # With --finished the best pooling may not be known yet.
         pools = (max(ways, key=lambda one: one[1]["valid"])[0].pool,) if ways else POOLS
-        found[first] += ways + [one for bits in BITS[1:] for p in pools for one in tried(trials, model, bits, p, first)]
+        other_widths = [one for bits in BITS[1:] for p in pools for one in tried(trials, model, bits, p, first)]
+        trained[first] += ways + other_widths
         for budget in others:
-            found[budget] += [one for bits in BITS for p in pools for one in tried(trials, model, bits, p, budget)]
-    return {budget: sorted(ones, key=lambda one: -one[1]["valid"]) for budget, ones in found.items()}
+            trained[budget] += [one for bits in BITS for p in pools for one in tried(trials, model, bits, p, budget)]
+    return {budget: sorted(ones, key=lambda one: -one[1]["valid"]) for budget, ones in trained.items()}
 
 
 def mean(values: list[float]) -> dict[str, float | None]:
@@ -207,13 +208,13 @@ def with_seeds(trials: Trials, candidate: Candidate, state_bits: int | None, see
     return row | counts | {part: mean([one[part] for one in measured]) for part in ("valid", "test")}
 
 
-def finalists(trials: Trials, found: list[tuple[Candidate, Row]], budget: int) -> list[Row]:
+def finalists(trials: Trials, trained: list[tuple[Candidate, Row]], budget: int) -> list[Row]:
     """Return the rows of the best candidates and of the best FastGRNN, sorted by mean validation accuracy.
 
     A candidate whose biases exceed the budget with some seed is left out.
     """
     best: dict[Candidate, int] = {}  # the better width of the state for each
-    for candidate, one in found:
+    for candidate, one in trained:
         best.setdefault(candidate, one["state_bits"])
     ranked = list(best)
     for kept, seeds in ROUNDS:
@@ -279,12 +280,12 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(1)
     trials = Trials(options.data, options.out, options.finished)
-    found = searched(trials)
+    trained = searched(trials)
     result: Row = {
         "data": trials.data.name,
         "reference": reference(trials),
-        "finalists": {str(budget): finalists(trials, ones, budget) for budget, ones in found.items()},
-        "searched": {str(budget): [dataclasses.asdict(c) | one for c, one in ones] for budget, ones in found.items()},
+        "finalists": {str(budget): finalists(trials, ones, budget) for budget, ones in trained.items()},
+        "searched": {str(budget): [dataclasses.asdict(c) | one for c, one in ones] for budget, ones in trained.items()},
     }
     write_text(options.out / "tiny.json", json.dumps(result, indent=1) + "\n")
     write_text(options.out / "tiny.txt", text_of(result))

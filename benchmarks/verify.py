@@ -31,7 +31,6 @@ from eigenloop.training.machine import machine
 #: The fields of a record that are compared.
 COMPARED = ("status", "steps", "value", "parameters", "curve", "train_curve")
 
-
 #: On a machine without AVX-512 torch and its libraries use other code too; these variables select it on other machines.
 TORCH_AS = {
     "avx2": {"ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2", "ONEDNN_MAX_CPU_ISA": "AVX2"},
@@ -76,7 +75,7 @@ def checked_out(commit: str, work: Path) -> Path:
     return tree
 
 
-def again(candidate: Candidate, work: Path) -> Record | None:
+def retrained(candidate: Candidate, work: Path) -> Record | None:
     """Train a run again at its commit, or resume it; return its record, None if it did not finish."""
     record = candidate.record
     assert record.commit is not None
@@ -142,7 +141,7 @@ def main() -> None:
         record = candidate.record
         print(f"{candidate.run.label}, commit {record.commit}, {record.machine.get('kernel')}", flush=True)
         try:
-            now = again(candidate, given.work.resolve())
+            now = retrained(candidate, given.work.resolve())
         except subprocess.CalledProcessError as error:
             print(f"  cannot be built any more: {error}", flush=True)
             good = False

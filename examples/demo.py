@@ -42,11 +42,11 @@ def settings(model: str, delay: int, seed: int, lr: float, **training: Any) -> d
 
 def free(folder: Path) -> Path:
     """Return the folder, or the first of folder-2, folder-3, ... that is not there."""
-    number, found = 1, folder
-    while found.exists():
+    number, unused = 1, folder
+    while unused.exists():
         number += 1
-        found = folder.with_name(f"{folder.name}-{number}")
-    return found
+        unused = folder.with_name(f"{folder.name}-{number}")
+    return unused
 
 
 def main() -> None:

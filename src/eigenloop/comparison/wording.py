@@ -137,10 +137,10 @@ def remarks(line: Line) -> list[str]:
     if outcome.outdated:
         sentences.append("The settings of this row have changed since it was run: run it again.")
     if outcome.revisions:
-        again = f"eigenloop reproduce {line.experiment.name} --budget {outcome.budget} --only {line.row_name}"
+        command = f"eigenloop reproduce {line.experiment.name} --budget {outcome.budget} --only {line.row_name}"
         sentences.append(
             f"Stale: made with an older version of the arithmetic ({'; '.join(outcome.revisions)}). Run it again with "
-            f"`{again} --rerun-stale`."
+            f"`{command} --rerun-stale`."
         )
     return sentences
 

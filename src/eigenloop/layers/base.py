@@ -102,9 +102,9 @@ class RecurrentLayer(TorchDict):
     def _step(self, held: HeldWeights, number: int, x: Tensor, state: Carried) -> tuple[Tensor, Carried]:
         """Run a cell over one time step with held weights, by repeating the recorded step if it has the same form."""
         replay = held.replays[number]
-        again = None if replay is None else replay(x, state)
-        if again is not None:
-            return again
+        repeated = None if replay is None else replay(x, state)
+        if repeated is not None:
+            return repeated
         with kernel_calls.recording() as calls:
             out, carried = self._run(held.weights[number], x, state, None, False)
         held.replays[number] = replay_of(calls, x, state, out)

@@ -252,7 +252,7 @@ class Recorded:
         """Return the fields of the call as numbers."""
         return list(_CHANGING[self._name][0].unpack(self._call))
 
-    def again(self, fields: list[int | float], tensors: tuple[Tensor, ...]) -> None:
+    def run_with(self, fields: list[int | float], tensors: tuple[Tensor, ...]) -> None:
         """Make a forward call with these fields, but with other x, initial states, output and final states."""
         layout, places = _CHANGING[self._name]
         fields = fields.copy()

@@ -43,7 +43,7 @@ class Replay:
                 return None
         # The fastest way to make a tensor.
         out, final = torch.empty_like(self._like), tuple([torch.empty_like(part) for part in state])
-        self._recorded.again(self._fields, (x, *state, out, *final))
+        self._recorded.run_with(self._fields, (x, *state, out, *final))
         return out, final
 
 

@@ -49,11 +49,11 @@ class Source:
         path = self.path(data_dir) if verify else self._own(data_dir)
         data = read(path)
         if verify and (digest := hashlib.sha256(data).hexdigest()) != self.sha256:
-            again = "delete it to have it downloaded again" if path.parent == self._cache else "get it again"
+            fix = "delete it to have it downloaded again" if path.parent == self._cache else "get it again"
             raise DataError(
                 path,
                 f"this is not the published {self.name}: {len(data):,} bytes with sha256 {digest[:16]}... where "
-                f"{self.sha256[:16]}... is expected; it may be cut off or edited, so {again}",
+                f"{self.sha256[:16]}... is expected; it may be cut off or edited, so {fix}",
             )
         return path, data
 

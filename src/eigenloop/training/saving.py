@@ -85,8 +85,8 @@ class Saver:
         try:
             newest = checkpoint.newest(self.folder.checkpoints)
         except checkpoints.DamagedError as error:
-            again = "start the run again: train from its config.yaml in another folder"
-            raise RunError(str(error), again, flags=f"{again}, --out") from error
+            fix = "start the run again: train from its config.yaml in another folder"
+            raise RunError(str(error), fix, flags=f"{fix}, --out") from error
         if newest is None:
             self._set_back(0)
             return None
