@@ -33,7 +33,7 @@ def example(results: Path) -> list[Experiment]:
         **made_up.ROWS,
         "lost": made_up.ROWS["gru"] | {"label": "lost"},
         "cut": made_up.ROWS["gru"] | {"label": "cut"},
-        "none": made_up.ROWS["gru"] | {"label": "none", "claim": {"below": 1.0}},
+        "none": made_up.ROWS["gru"] | {"label": "none", "said": "remembers", "claim": {"below": 1.0}},
     }
     made, computed, hostile = made_up.experiment(rows=rows), made_up.analysis(), evil()
     made_up.keep(
@@ -93,6 +93,7 @@ def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:
     assert f"| diverged | {MISSING} | 7 of 20,000 steps" in rows["lost"]
     assert "1,234 of 20,000 steps, unfinished" in rows["cut"]
     assert "Not run: none (not timed)." in text.splitlines()
+    assert "Claims that no run tests yet:\n\n- none: remembers\n" in text
     assert text.count("`eigenloop reproduce made-up --budget full`") == 1
 
 
@@ -275,4 +276,4 @@ def test_the_page_counts_the_verdicts(tmp_path: Path) -> None:
     made_up.keep(tmp_path, made := made_up.experiment(rows=rows), ours=record(1.0), gru=record(2.0))
     text = " ".join(read(page.render(compare([made], tmp_path))).text.split())
     assert "NC-GRU2 of 3020001" in text  # no run of the paper's length; two claims hold, one is not run
-    assert "Claims about rows that were not run have none either (1)." in text
+    assert "Claims that no run tests yet (1) are listed on the page of their paper." in text

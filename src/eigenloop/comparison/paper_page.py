@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eigenloop.comparison import wording
+from eigenloop.comparison import verdicts, wording
+from eigenloop.comparison.claims import findings
 from eigenloop.comparison.markup import bullets, code, escaped, linked, prose, table
 from eigenloop.comparison.papers import Paper
+from eigenloop.comparison.scorecard import Score, scores
 from eigenloop.comparison.table import Line, Sheet
 
 #: The relative path from the page to the root of the repository.
@@ -16,12 +18,13 @@ _COLUMNS = ("row", "published", "ours", "ratio", "length", "seeds")
 
 def render(paper: Paper, sheets: Sequence[Sheet]) -> str:
     """Return the Markdown of a paper's page."""
+    untested = [score for score in scores(findings(sheets)) if not score.was_run]
     cited = f"{escaped(paper.authors)}: *{escaped(paper.title)}*, {paper.year}." if paper.title else ""
     parts = [
         f"# {escaped(paper.name)}: published results, and ours",
         " ".join(filter(None, (cited, wording.counted(sheets)))),
         "[All papers](../../RESULTS.md) · [curves](../results.html) · [errors found in the papers](../errata.md)",
-        *(part for sheet in sheets for part in _sheet(sheet)),
+        *(part for sheet in sheets for part in _sheet(sheet, untested)),
     ]
     if differences := wording.differences(sheets):
         parts.append("## Where the paper, its code and our runs differ")
@@ -35,7 +38,7 @@ def render(paper: Paper, sheets: Sequence[Sheet]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _sheet(sheet: Sheet) -> list[str]:
+def _sheet(sheet: Sheet, untested: Sequence[Score]) -> list[str]:
     experiment = sheet.experiment
     parts = [
         f'## <a id="{experiment.name}"></a>{escaped(experiment.item)}: {escaped(experiment.title)}',
@@ -49,6 +52,9 @@ def _sheet(sheet: Sheet) -> list[str]:
         parts.append(f"Not run: {escaped(missing)}.")
     if noted := wording.noted(sheet.shown):
         parts.append(bullets([f"**{escaped(rows)}**: {linked(text, ROOT)}" for rows, text in noted]))
+    if own := [score for score in untested if score.experiment is experiment]:
+        claims = [f"{escaped(verdicts.subject(score))}: {prose(score.said)}" for score in own]
+        parts += ["Claims that no run tests yet:", bullets(claims)]
     return parts
 
 

@@ -120,7 +120,8 @@ def unlisted(own: Sequence[Score]) -> list[str]:
     """Return sentences that say how many claims are left out of the table, and why."""
     computed, untouched = sum(score.expected for score in own), sum(not score.was_run for score in own)
     sentences = [f"Claims about computed numbers that hold have no line here ({computed})."] * bool(computed)
-    return sentences + [f"Claims about rows that were not run have none either ({untouched})."] * bool(untouched)
+    on_page = f"Claims that no run tests yet ({untouched}) are listed on the page of their paper."
+    return sentences + [on_page] * bool(untouched)
 
 
 def _compared_with(finding: Finding) -> str:
