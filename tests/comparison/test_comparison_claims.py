@@ -246,6 +246,26 @@ def test_which_row_is_faster(
     assert evidence in (verdicts.ours(score(finding)), finding.because)
 
 
+@pytest.mark.parametrize(
+    ("ours", "theirs", "verdict"),
+    [
+        (seeds(0.9, 1.0, 1.1), seeds(1.9, 2.0, 2.1), "yes"),
+        (seeds(0.9, 1.0, 1.1), seeds(1.0, 1.1, 1.2), "no"),  # 0.1 apart, with a spread of 0.14
+        (seeds(1.0, 1.1, 1.2), seeds(0.9, 1.0, 1.1), "no"),
+        (seeds(0.9, 1.1), seeds(1.0, 1.1, 1.2), "undecided"),
+        (seeds(0.9, 1.0, 1.1, budget="hour"), seeds(1.0, 1.1, 1.2, budget="hour"), "undecided"),
+    ],
+)
+def test_a_significant_difference_is_larger_than_the_spread(
+    tmp_path: Path, ours: list[Record], theirs: list[Record], verdict: str
+) -> None:
+    finding = compared(tmp_path / "said", ours, theirs, below_row="gru", significant=True)
+    assert finding.verdict == verdict
+    assert (finding.because == "no difference larger than the spread over seeds") == (verdict != "yes")
+    plain = compared(tmp_path / "plain", ours, theirs, below_row="gru")
+    assert plain.verdict == ("yes" if verdict == "yes" else "undecided")
+
+
 def test_several_rows_are_several_claims(tmp_path: Path) -> None:
     rows = {
         "ours": made_up.ROWS["ours"] | {"claim": [{"below_row": ["gru", "lstm"]}, {"below": 3.0}]},

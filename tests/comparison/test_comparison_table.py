@@ -31,7 +31,7 @@ def test_only_analyses_and_budgets_hour_and_full_fill_rows_in(tmp_path: Path) ->
     assert [line.filled for line in sheets[1].lines] == [False, False, True, True]
     assert [sheet.filled for sheet in sheets] == [1, 2]
     assert wording.counted(sheets) == (
-        "Run again: 2 of 4 published numbers for trained networks, 1 of them at the paper's length; 1 of 2 computed "
+        "Re-run: 2 of 4 published numbers for trained networks, 1 of them at the paper's length; 1 of 2 computed "
         "numbers."
     )
 
@@ -178,7 +178,7 @@ def test_what_is_computed_is_the_same_or_differs(tmp_path: Path) -> None:
         tmp_path, made_up.analysis(), first=made_up.computed(5.1873), second=made_up.computed(2.9)
     ).lines
     assert [line.standing for line in found] == ["same", "differs"]
-    assert [wording.ratio(line) for line in found] == ["0.999 x", "0.967 x"]
+    assert [wording.ratio(line) for line in found] == ["1.00 x", "0.97 x"]
 
 
 @pytest.mark.parametrize(

@@ -210,20 +210,33 @@ def test_table_6_quotes_what_the_analysis_quotes() -> None:
         ),
         ("enrnn-fig1", "spectralrnn", {"below_row": ("enrnn",)}),
         # "ENRNN significantly outperforms scoRNN and LSTM"; the LSTM with n = 468 "achieves worse scores"
-        ("enrnn-table1", "enrnn", {"below_row": ("scornn", "lstm", "lstm-468")}),
+        ("enrnn-table1", "enrnn", {"below_row": ("scornn", "lstm", "lstm-468"), "significant": True}),
         # "ENRNN slightly outperforms LSTM when matching the number of trainable parameters and all other models"
         ("enrnn-table2", "enrnn", {"below_row": ("lstm", "gru", "eurnn", "goru", "ornn", "nnrnn")}),
-        # "both versions of NC-GRU models outperform GRU, LSTM, scoRNN, and GORU", NC-GRU(Ur, Uc) being better
-        ("ncgru-table1", "ncgru", {"below_row": ("gru", "lstm", "scornn", "goru")}),
-        ("ncgru-table1", "ncgru-ur", {"below_row": ("gru", "lstm", "scornn", "goru")}),
-        ("ncgru-table2", "ncgru-ur-400", {"below_row": ("lstm-400", "gru-400", "scornn-400", "goru-400")}),
+        # "outperform GRU, LSTM, scoRNN, and GORU models with a significant gap", NC-GRU(Ur, Uc) being better
+        ("ncgru-table1", "ncgru", {"below_row": ("gru", "lstm", "scornn", "goru"), "significant": True}),
+        ("ncgru-table1", "ncgru-ur", {"below_row": ("gru", "lstm", "scornn", "goru"), "significant": True}),
+        (
+            "ncgru-table2",
+            "ncgru-ur-400",
+            {"below_row": ("lstm-400", "gru-400", "scornn-400", "goru-400"), "significant": True},
+        ),
         # "the best performance out of all the compared models including our NC-GRU(U_r, U_c) model"
         ("ncgru-table3", "ncgru", {"below_row": ("gru", "lstm", "scornn", "goru", "ncgru-ur")}),
         # "scoRNN performed better than all of the other models"; "both NC-GRU models perform on the same level"
         ("ncgru-table4", "scornn", {"below_row": ("lstm", "gru", "goru", "ncgru", "ncgru-ur")}),
         ("ncgru-table4", "ncgru-ur", {"matches": ("ncgru",), "said": "on the same level as NC-GRU (Uc)"}),
         # "order 2 performs marginally better than order 1 and order 3 ... and significantly better than" the inverse
-        ("ncgru-fig5", "neumann-2", {"below_row": ("inverse", "neumann-1", "neumann-3")}),
+        (
+            "ncgru-fig5",
+            "neumann-2",
+            {"below_row": ("neumann-1", "neumann-3"), "said": "marginally better than orders 1 and 3"},
+        ),
+        (
+            "ncgru-fig5",
+            "neumann-2",
+            {"below_row": ("inverse",), "significant": True, "said": "significantly better than the inverse"},
+        ),
         # "STE-Bjorck outperforms all other strategies", "better results than the LSTM (FP) and projUNN (FP)", k >= 4
         ("qornn-fig4", "ste-bjorck-k3", {"above_row": ("ste-projunn-k3",)}),
         ("qornn-fig4", "ste-bjorck-k4", {"above_row": ("lstm", "projunn")}),
@@ -332,6 +345,10 @@ def test_a_small_file_is_an_experiment() -> None:
         ({**FILE, "rows": {"gru": {**ROW, "claim": {}}}}, "a claim says one thing: below, above, below_row"),
         ({**FILE, "rows": {"gru": {**ROW, "claim": {"below": 1, "above": 0}}}}, "a claim says one thing"),
         ({**FILE, "rows": {"gru": {**ROW, "claim": {"below": 1, "reaches": 0}}}}, "reaches goes with below_row or"),
+        (
+            {**FILE, "rows": {"gru": {**ROW, "claim": {"below": 1, "significant": True}}}},
+            "significant goes with below_row",
+        ),
         (
             {**FILE, "rows": {"gru": {**ROW, "claim": {"below_row": "lstm"}}}},
             "row gru is compared with 'lstm', which is not another row",

@@ -23,10 +23,9 @@ NUMBERS = (
 SHORTER = f" {wording.SHORTER} marks a run that is shorter than the paper's, which has no ratio."
 NAMES = (
     "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
-    "with P orthogonal; Theta has blocks with the eigenvalues gamma exp(±i theta) on its diagonal, and below them a "
-    "triangle that the paper calls T too. "
-    "Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset and update gate; those in brackets are "
-    "orthogonal. Weights of QORNN have k bits."
+    "with P orthogonal; Theta has blocks with the eigenvalues gamma exp(±i theta) on its diagonal, and a triangle "
+    "below them (the T of the paper's formulas). Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset "
+    "and update gate; those in brackets are orthogonal. Weights of QORNN have k bits."
 )
 FAILURES = (
     f"Claims that fail, and numbers that differ from the published ones by more than a factor of {OFF:g} (in brackets, "
@@ -83,13 +82,31 @@ def about_numbers(sheets: Sequence[Sheet]) -> str:
     return NUMBERS + ("" if all(line.comparable for line in numbers(sheets)) else SHORTER)
 
 
-def in_short(judged: Sequence[Score]) -> str:
-    """Return in one sentence how many of the claims hold."""
+def in_short(sheets: Sequence[Sheet], judged: Sequence[Score]) -> str:
+    """Return how close our numbers are to the published ones, and how many of the claims hold."""
+    return " ".join(filter(None, (_agreement(sheets), _holding(judged))))
+
+
+def _holding(judged: Sequence[Score]) -> str:
     counts = verdicts.tally(judged)
-    holding, computed = counts["yes"] + counts["computed"], counts["computed"]
+    plain = sum(score.decided for score in judged if score.listed and score.answer == "yes")
     return (
-        f"Of {sum(counts.values())} claims {holding} hold ({computed} of them need no training), {counts['in part']} "
-        f"hold in part, {counts['no']} do not hold, {counts['open']} are open, and {counts['not run']} were not run."
+        f"Of {sum(counts.values())} claims {counts['computed']} are about computed numbers and hold. Of the others "
+        f"{counts['yes']} hold ({plain} with the paper's settings and at least three seeds), {counts['in part']} hold "
+        f"in part, {counts['no']} do not hold, {counts['open']} are open, and {counts['not run']} were not run."
+    )
+
+
+def _agreement(sheets: Sequence[Sheet]) -> str:
+    ours = [line for line in numbers(sheets) if line.ratio is not None]
+    if not ours:
+        return ""
+    off = far_off(sheets)
+    counts = {standing: sum(line.standing == standing for line in off) for standing in ("better", "worse")}
+    single = sum(len(line.outcome.runs) == 1 for line in ours if line.outcome is not None)
+    return (
+        f"At the paper's length, within a factor of {OFF:g} of the published number: {len(ours) - len(off)} of "
+        f"{len(ours)}; better by more: {counts['better']}; worse: {counts['worse']}; from one seed: {single}."
     )
 
 

@@ -44,7 +44,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             computed=overview.computed(sheets),
             tuned=overview.tuned(sheets),
             counted=wording.counted(sheets),
-            short=overview.in_short(judged),
+            short=overview.in_short(sheets, judged),
             figures=drawn,
             rules=charts.rules(every),
             wording=wording,

@@ -23,7 +23,7 @@ def render(sheets: Sequence[Sheet]) -> str:
     ]
     parts = [
         "# Published results, and ours",
-        f"**{wording.counted(sheets)}** {overview.in_short(judged)}",
+        f"**{wording.counted(sheets)}** {overview.in_short(sheets, judged)}",
         f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser.",
         table(("paper", *overview.COUNTED), counted, overview.COUNTED),
         *_claims(judged),
@@ -49,10 +49,10 @@ def render(sheets: Sequence[Sheet]) -> str:
         rows = [(_link(m.sheet.experiment), escaped(m.sheet.experiment.title), *m.cells) for m in missing]
         parts += ["## What was not run, or shorter than in the paper", prose(overview.TIMES)]
         parts.append(table(columns, rows, columns[2:]))
-    parts.append(prose(WITHOUT_A_ROW))
     parts.append(
-        "Made from `results/` by `make results` (`eigenloop report --published`). To change it, edit the "
-        "experiments in `src/eigenloop/experiments/data` or run them; `eigenloop reproduce EXPERIMENT` runs one."
+        f"{prose(WITHOUT_A_ROW)} This page is made from `results/` by `make results` (`eigenloop report --published`). "
+        "To change it, edit the experiments in `src/eigenloop/experiments/data` or run them; `eigenloop reproduce "
+        "EXPERIMENT` runs one."
     )
     return "\n\n".join(parts) + "\n"
 
@@ -88,9 +88,9 @@ def _claims(judged: Sequence[Score]) -> list[str]:
         )
         for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
     ]
-    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged)))
+    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged), prose(overview.NAMES)))
     columns = ("where", "claim, shortened", "verdict", "ours", "published", "runs")
-    return ["## Claims", about, prose(overview.NAMES), *([table(columns, rows)] if rows else [])]
+    return ["## Claims", about, *([table(columns, rows)] if rows else [])]
 
 
 def _bold(score: Score) -> str:

@@ -14,10 +14,13 @@ from eigenloop.text.numbers import digits_of, number, printed
 RULES = (
     'A plain "yes" or "no" means that the runs have the paper\'s task, length and settings, and at least three seeds; '
     'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it: the difference '
-    f"is within the spread over seeds (with one seed: below a factor of {FACTOR:g}), the task is smaller than the "
-    "paper's, or a run is unfinished. One model matches another if it is not worse by more than that spread. A claim "
-    "may stand for several comparisons: in brackets is how many of them hold, the others fail or are open. The one "
-    "that fails most clearly is shown, or else the one that holds most narrowly. "
+    f"is within the spread over seeds (with one seed: below a factor of {FACTOR:g}; seeds of one model have differed "
+    "up to sevenfold, so a verdict on one seed may change), the task is smaller than the paper's, or a run is "
+    "unfinished. "
+    "A difference that the paper calls significant has to be larger than the spread: with three seeds, one that is not "
+    'is a "no". One model matches another if it is not worse by more than the spread. A claim may stand for several '
+    'comparisons: in brackets is how many of them hold, the others fail or are open; "in part" means that some hold '
+    "and some fail. The one that fails most clearly is shown, or else the one that holds most narrowly. "
     '"Computed" are results that need no training, such as theorems. Where the paper has words and no number, "our '
     'criterion" is the number that we judge them by.'
 )

@@ -20,7 +20,7 @@ MEASURES = {
     "test": "on the test split, of the network that was best on the validation split",
     "best": "on the validation split, the best of the run",
     "final": "on the validation split, at the end of training",
-    "lowest-train": "on training batches, the lowest mean between two logged steps",
+    "lowest-train": "on training batches, the lowest mean over the steps between two logged ones",
     "final-train": "on training batches, the mean before the last logged step",
 }
 _UNCHOSEN = "on the test split at the end of training, since there is no validation split"
@@ -220,4 +220,4 @@ def counted(sheets: Sequence[Sheet]) -> str:
         parts.append(
             f"{sum(line.filled for line in words)} of {len(words)} results that the papers show as curves or in words"
         )
-    return f"Run again: {'; '.join(parts)}."
+    return f"Re-run: {'; '.join(parts)}."

@@ -56,6 +56,9 @@ class Claim(_Strict):
     """Our number is no worse than that of each of these rows."""
     said: str | None = None
     """The paper's statement, if the row has several claims with different statements; default: that of the row."""
+    significant: bool = False
+    """With below_row or above_row: the paper calls the difference significant, so a difference within the spread over
+    three seeds or more refutes the claim."""
     reaches: float | None = None
     """With below_row or matches: compare the number of steps until the curve first reaches this value instead."""
 
@@ -71,6 +74,8 @@ class Claim(_Strict):
             raise ValueError("a claim says one thing: below, above, below_row, above_row or matches")
         if self.reaches is not None and not (self.below_row or self.matches):
             raise ValueError("reaches goes with below_row or matches: it says which row gets there first")
+        if self.significant and not (self.below_row or self.above_row):
+            raise ValueError("significant goes with below_row or above_row: it is about the difference of two rows")
         return self
 
 

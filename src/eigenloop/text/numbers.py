@@ -75,12 +75,12 @@ def digits_of(value: float) -> int:
 
 
 def times(value: float) -> str:
-    """Format a factor with two significant digits, or three if it lies between 0.9 and 1.1.
+    """Format a factor with two significant digits, or two decimals if it lies between 0.9 and 1.1.
 
-    >>> times(0.84), times(1.0193), times(1.3712), times(127.2), times(4321.0)
-    ('0.84 x', '1.02 x', '1.4 x', '130 x', '4,300 x')
+    >>> times(0.84), times(0.9227), times(1.0193), times(1.3712), times(127.2), times(4321.0)
+    ('0.84 x', '0.92 x', '1.02 x', '1.4 x', '130 x', '4,300 x')
     """
     if 0.9 < value < 1.1:
-        return f"{value:#.3g} x"
+        return f"{value:.2f} x"
     rounded = significant(value, 2)
     return (f"{rounded:,.0f}" if rounded >= 10 else number(rounded, 2)) + " x"
