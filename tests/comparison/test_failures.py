@@ -27,7 +27,7 @@ def failures(folder: Path, **values: float) -> list[tuple[str, str]]:
     sheet = table(folder, **values)
     listed = overview.failures([sheet], scores(findings([sheet])))
     assert all(experiment is sheet.experiment for experiment, _ in listed)
-    return [(one.what, one.cause) for _, own in listed for one in own]
+    return [(one.what, " ".join(one.causes)) for _, own in listed for one in own]
 
 
 def test_within_a_factor_of_two_is_not_listed(tmp_path: Path) -> None:
@@ -42,9 +42,27 @@ def test_much_better_is_listed_as_well_as_much_worse(tmp_path: Path) -> None:
 
 
 def test_what_has_one_cause_is_one_failure(tmp_path: Path) -> None:
-    claim = "same: 3.00 (our criterion: loss below 2)"
+    claim = "Claim: same. Ours: same: 3.00 (our criterion: loss below 2)"
     worse = "Worse than published: known (4.0 x); same (3.0 x)"
     assert failures(tmp_path, first=1.0, known=4.0, same=3.0) == [(f"{claim}. {worse}", "A cause.")]
+
+
+def test_what_a_claim_has_among_its_causes_is_told_once(tmp_path: Path) -> None:
+    model = {"settings": ROWS["gru"]["settings"], "published": 1.0}
+    rows = {
+        "ours": {"label": "ours", "claim": {"below_row": ["gru", "lstm"]}},
+        "gru": {"label": "GRU", "cause": "One."},
+        "lstm": {"label": "LSTM", "cause": "Two."},
+    }
+    made = made_up.experiment(rows={name: model | row for name, row in rows.items()})
+    values = {"ours": 1.0, "gru": 0.1, "lstm": 0.4}
+    sheet = made_up.sheet(tmp_path, made, **{name: record(value, budget="full") for name, value in values.items()})
+    ((_, (failure,)),) = overview.failures([sheet], scores(findings([sheet])))
+    assert failure.what == (
+        "Claim: ours. Ours: ours: 1.00, GRU: 0.100, LSTM: 0.400. "
+        "Better than published: GRU (0.10 x). Better than published: LSTM (0.40 x)"
+    )
+    assert failure.explanation == "One. Two."
 
 
 def test_a_single_failure_stands_beside_its_table(tmp_path: Path) -> None:

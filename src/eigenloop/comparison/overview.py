@@ -117,15 +117,15 @@ def where(experiment: Experiment) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """Claims or numbers that did not reproduce, and their common cause; it is empty if it has not been investigated."""
+    """Claims or numbers that did not reproduce, and their causes; there are none if it has not been investigated."""
 
     what: str
-    cause: str
+    causes: tuple[str, ...]
 
     @property
     def explanation(self) -> str:
-        """The cause, or a sentence that says that it is not known."""
-        return self.cause or "Not investigated yet."
+        """The causes, or a sentence that says that none is known."""
+        return " ".join(self.causes) or "Not investigated yet."
 
 
 #: A number that is learned, such as a mean of eigenvalues, is neither better nor worse.
@@ -145,7 +145,7 @@ def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[tuple[Exp
 def _failed(score: Score) -> Failure:
     own = _causes(finding.line for finding in score.failing)
     others = _causes(finding.other for finding in score.failing if finding.other is not None)
-    return Failure(verdicts.failures(score), " ".join(others or own))
+    return Failure(verdicts.failures(score), others or own)
 
 
 def _far(sheet: Sheet) -> list[Failure]:
@@ -155,20 +155,22 @@ def _far(sheet: Sheet) -> list[Failure]:
     listed = []
     for (standing, cause), lines in groups.items():
         rows = "; ".join(f"{line.row.label} ({wording.ratio(line)})" for line in lines)
-        listed.append(Failure(f"{_STANDINGS[standing]} published: {rows}", cause))
+        listed.append(Failure(f"{_STANDINGS[standing]} published: {rows}", (cause,) if cause else ()))
     return listed
 
 
 def _merged(failures: Iterable[Failure]) -> list[Failure]:
-    """Return the failures, those of the same cause merged into one, and those without a cause last."""
-    groups: dict[str, list[str]] = {}
-    for failure in failures:
-        groups.setdefault(failure.cause, []).append(failure.what)
-    return [Failure(". ".join(groups[cause]), cause) for cause in sorted(groups, key=lambda cause: not cause)]
+    """Merge failures into one whose causes include all of theirs; those without a cause stand last, on their own."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    listed = list(failures)
+    for failure in listed:
+        including = (other.causes for other in listed if failure.causes and {*failure.causes} <= {*other.causes})
+        groups.setdefault(max(including, key=len, default=()), []).append(failure.what)
+    return [Failure(". ".join(groups[causes]), causes) for causes in sorted(groups, key=lambda causes: not causes)]
 
 
-def _causes(lines: Iterable[Line]) -> list[str]:
-    return list(dict.fromkeys(line.row.cause for line in lines if line.row.cause))
+def _causes(lines: Iterable[Line]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(line.row.cause for line in lines if line.row.cause))
 
 
 @dataclass(frozen=True)

@@ -97,15 +97,13 @@ def _seeds(counts: Sequence[int]) -> str:
 
 
 def failures(score: Score) -> str:
-    """Return the comparisons that contradict the paper."""
-    parts: list[str] = []
+    """Return a claim, and the comparisons that contradict it; those of one row are listed together."""
+    groups: dict[str, list[str]] = {}
     for finding in score.failing:
-        row = finding.line.row.label
-        if finding.other is None:
-            parts.append(f"{row}: {_compared(finding.sides[0], finding)} ({bound(finding)})")
-        else:
-            parts.append(f"{row}: {_compared(finding.sides[0], finding)}, {_compared_with(finding)}")
-    return "; ".join(parts)
+        own = f"{finding.line.row.label}: {_compared(finding.sides[0], finding)}"
+        other = f" ({bound(finding)})" if finding.other is None else f", {_compared_with(finding)}"
+        groups.setdefault(own, []).append(other)
+    return f"Claim: {score.said}. Ours: {'; '.join(own + ''.join(others) for own, others in groups.items())}"
 
 
 def tally(own: Sequence[Score]) -> dict[str, int]:
