@@ -3,9 +3,10 @@
 from pathlib import Path
 
 import made_up
+import pytest
 from made_up import ROWS, record
 
-from eigenloop.comparison import Sheet, overview, page, summary
+from eigenloop.comparison import Sheet, overview, page, summary, wording
 from eigenloop.comparison.claims import findings
 from eigenloop.comparison.scorecard import scores
 
@@ -63,6 +64,21 @@ def test_what_a_claim_has_among_its_causes_is_told_once(tmp_path: Path) -> None:
         "Better than published: GRU (0.10 x). Better than published: LSTM (0.40 x)"
     )
     assert failure.explanation == "One. Two."
+
+
+def test_evidence_for_a_cause_is_on_the_page_of_the_paper_alone(tmp_path: Path) -> None:
+    row = {"label": "ours", "settings": ROWS["gru"]["settings"], "published": 1.0}
+    made = made_up.experiment(rows={"ours": row | {"cause": "A cause.", "evidence": "What was tried."}})
+    sheet = made_up.sheet(tmp_path, made, ours=record(4.0, budget="full"))
+    ((_, (failure,)),) = overview.failures([sheet], [])
+    assert failure.explanation == "A cause."
+    assert ("ours", "A cause. What was tried.") in wording.noted(sheet.lines)
+
+
+def test_evidence_needs_a_cause() -> None:
+    row = {"label": "ours", "settings": ROWS["gru"]["settings"], "published": 1.0, "evidence": "What was tried."}
+    with pytest.raises(ValueError, match="row ours has evidence for a cause, and no cause"):
+        made_up.experiment(rows={"ours": row})
 
 
 def test_a_single_failure_stands_beside_its_table(tmp_path: Path) -> None:

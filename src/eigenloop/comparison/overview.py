@@ -29,7 +29,8 @@ NAMES = (
 )
 FAILURES = (
     f"Claims that fail, and numbers that differ from the published ones by more than a factor of {OFF:g} (in brackets, "
-    "ours over published), with what is known of the cause."
+    "ours over published), with what is known of the cause. What it is known from, and what else was tried, is on the "
+    "page of the paper."
 )
 TUNED = (
     "What a method can do where the paper's own settings are not the best ones. Ours were chosen on validation data, "

@@ -146,10 +146,11 @@ def remarks(line: Line) -> list[str]:
 
 
 def noted(lines: Sequence[Line]) -> list[tuple[str, str]]:
-    """List each distinct remark and each cause once, as the labels of its rows and its sentences."""
+    """List each distinct remark and each cause with its evidence once, as the labels of its rows and its sentences."""
     about: dict[str, list[str]] = {}
     for line in lines:
-        for remark in filter(None, (" ".join(remarks(line)), _sentence(line.row.cause or ""))):
+        cause = " ".join(_sentence(text) for text in (line.row.cause, line.row.evidence) if text)
+        for remark in filter(None, (" ".join(remarks(line)), cause)):
             about.setdefault(remark, []).append(line.row.label)
     return [("; ".join(labels), remark) for remark, labels in about.items()]
 

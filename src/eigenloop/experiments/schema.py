@@ -139,7 +139,9 @@ class Row(_Strict):
     note: str | None = None
     """A caveat for the comparison, such as another variant of the task or a number quoted from elsewhere."""
     cause: str | None = None
-    """For a row that was not reproduced: what was tried, and the cause as far as it is known."""
+    """For a row that was not reproduced: the cause as far as it is known, in a sentence or two."""
+    evidence: str | None = None
+    """What the cause is known from, and what else was tried: for the page of the paper, not for the summary."""
     tuned: Tuned | None = None
     """For a row that is not in the paper: the model of another row with settings of ours. It counts for no claim."""
     departs: str | None = None
@@ -213,6 +215,8 @@ class Experiment(_Strict):
                     raise ValueError(f"row {name} is compared with {other!r}, which is not another row")
             if row.trained_as is not None:
                 self._can_be_measured_again(name, row, row.trained_as)
+            if row.evidence is not None and row.cause is None:
+                raise ValueError(f"row {name} has evidence for a cause, and no cause")
             if row.tuned is not None:
                 self._is_ours(name, row, row.tuned)
             elif row.published is None and row.said is None and self.analysis is None:
