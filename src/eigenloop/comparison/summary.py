@@ -23,8 +23,8 @@ def render(sheets: Sequence[Sheet]) -> str:
     ]
     parts = [
         "# Published results, and ours",
+        f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser. "
         f"**{wording.counted(sheets)}** {overview.in_short(sheets, judged)}",
-        f"{overview.ABOUT} [The same with all curves](docs/results.html) is one page to open in a browser.",
         table(("paper", *overview.COUNTED), counted, overview.COUNTED),
         *_claims(judged),
         *_numbers(sheets),
@@ -88,9 +88,10 @@ def _claims(judged: Sequence[Score]) -> list[str]:
         )
         for score, link in zip(listed, _links(score.experiment for score in listed), strict=True)
     ]
-    about = " ".join((verdicts.RULES, *verdicts.unlisted(judged), prose(overview.NAMES)))
+    about = " ".join((verdicts.READING, *verdicts.unlisted(judged)))
     columns = ("where", "claim, shortened", "verdict", "ours", "published", "runs")
-    return ["## Claims", about, *([table(columns, rows)] if rows else [])]
+    below = f"**Rules.** {verdicts.RULES} **Names.** {prose(overview.NAMES)}"
+    return ["## Claims", about, *([table(columns, rows)] if rows else []), below]
 
 
 def _bold(score: Score) -> str:

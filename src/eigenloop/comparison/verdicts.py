@@ -10,19 +10,23 @@ from eigenloop.comparison.scorecard import Score
 from eigenloop.report import names
 from eigenloop.text.numbers import digits_of, number, printed
 
-#: What the words of a verdict mean; the rules are in `eigenloop.comparison.claims`.
-RULES = (
+#: How the table of claims is read.
+READING = (
     'A plain "yes" or "no" means that the runs have the paper\'s task, length and settings, and at least three seeds; '
-    'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it: the difference '
-    f"is within the spread over seeds (with one seed: below a factor of {FACTOR:g}; seeds of one model have differed "
-    "up to sevenfold, so a verdict on one seed may change), the task is smaller than the paper's, or a run is "
-    "unfinished. "
-    "A difference that the paper calls significant has to be larger than the spread: with three seeds, one that is not "
-    'is a "no". One model matches another if it is not worse by more than the spread. A claim may stand for several '
-    'comparisons: in brackets is how many of them hold, the others fail or are open; "in part" means that some hold '
-    "and some fail. The one that fails most clearly is shown, or else the one that holds most narrowly. "
-    '"Computed" are results that need no training, such as theorems. Where the paper has words and no number, "our '
-    'criterion" is the number that we judge them by.'
+    'otherwise the words after the comma say what differs. "Open" means that the runs do not decide it. A claim may '
+    'stand for several comparisons: in brackets is how many of them hold. "Computed" are results without training. '
+    'Where the paper has words and no number, "our criterion" is the number that we judge them by. The rules and the '
+    "names are below the table."
+)
+#: The rest of what the words of a verdict mean, for below the table; the rules are in `eigenloop.comparison.claims`.
+RULES = (
+    "Runs do not decide a claim if the difference is within the spread over seeds (with one seed: below a factor of "
+    f"{FACTOR:g}; seeds of one model have differed up to sevenfold, so a verdict on one seed may change), if the task "
+    "is smaller than the paper's, or if a run is unfinished. A difference that the paper calls significant has to be "
+    'larger than the spread: with three seeds, one that is not is a "no". One model matches another if it is not worse '
+    'by more than the spread. Of several comparisons, those that do not hold fail or are open, and "in part" means '
+    "that some hold and some fail. The table shows the one that fails most clearly, or else the one that holds most "
+    "narrowly."
 )
 
 
