@@ -13,7 +13,7 @@ import argparse
 from dataclasses import dataclass
 from typing import Any
 
-from variants import Changes, add_options, run
+from variants import Changes, add_options, falling, rates, run
 
 from eigenloop.experiments.schema import BudgetName
 
@@ -28,19 +28,9 @@ class Search:
     budget: BudgetName = "full"
 
 
-def rates(lr: float, recurrent_lr: float, optimizer: dict[str, Any] | None = None) -> Changes:
-    """Return the changes for one rate outside and one inside the recurrent matrix."""
-    return {"optimizer": {**(optimizer or {}), "lr": lr, "recurrent_lr": recurrent_lr}}
-
-
 def slow_eigenvalues(lr: float, recurrent_lr: float, optimizer: dict[str, Any] | None = None, **model: Any) -> Changes:
     """Return the changes for an nnRNN whose theta and gamma have the rate of P."""
     return {"model": {"slow_eigenvalues": True, **model}, **rates(lr, recurrent_lr, optimizer)}
-
-
-def falling(factor: float, after: int) -> Changes:
-    """Return the changes for rates that are multiplied by a factor after so many steps."""
-    return {"schedule": {"name": "factor", "factor": factor, "every": after, "unit": "step"}}
 
 
 ADAM = {"name": "adam"}

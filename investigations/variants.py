@@ -18,6 +18,16 @@ from eigenloop.training import load_run, make_config, train
 Changes = dict[str, dict[str, Any]]
 
 
+def rates(lr: float, recurrent_lr: float, optimizer: dict[str, Any] | None = None) -> Changes:
+    """Return the changes for one rate outside and one inside the recurrent matrix."""
+    return {"optimizer": {**(optimizer or {}), "lr": lr, "recurrent_lr": recurrent_lr}}
+
+
+def falling(factor: float, after: int) -> Changes:
+    """Return the changes for rates that are multiplied by a factor after so many steps."""
+    return {"schedule": {"name": "factor", "factor": factor, "every": after, "unit": "step"}}
+
+
 def measured(
     experiment: str, row: str, changes: Changes, seed: int, budget: BudgetName = "full"
 ) -> tuple[dict[str, float], dict[str, float]]:
