@@ -298,11 +298,23 @@ def test_a_sentence_is_one_line_and_shows_the_narrowest_comparison(tmp_path: Pat
     )
     (best,) = scores(findings([found]))
     assert (best.answer, best.decided) == ("open", False)
-    assert verdicts.verdict(best) == "open (2 of 3 hold so far)"
+    assert verdicts.verdict(best) == "open (2 of 3 hold so far): others were not run"
     assert verdicts.ours(best) == "NC-GRU: 1.10 ± 0.10; GRU: 2.10 ± 0.10"
     assert verdicts.published(best) == "1e-5; 2e-5"
     assert verdicts.runs(best) == "paper's length, 3 seeds, 9 min"  # nine runs of 61 seconds
     assert verdicts.tally([best]) == {"yes": 0, "in part": 0, "no": 0, "open": 1, "not run": 0, "computed": 0}
+
+
+def test_an_open_sentence_shows_the_closest_comparison_that_keeps_it_open(tmp_path: Path) -> None:
+    rows = {
+        "ours": made_up.ROWS["ours"] | {"said": "the best", "claim": {"below_row": ["gru", "lstm", "rnn", "goru"]}},
+        **{name: made_up.ROWS["gru"] | {"label": name.upper()} for name in ("gru", "lstm", "rnn", "goru")},
+    }
+    numbers = {"ours": record(1.0), "gru": record(1.9), "lstm": record(1.1), "rnn": record(3.0)}
+    (best,) = scores(findings([made_up.sheet(tmp_path, made_up.experiment(rows=rows), **numbers)]))
+    reason = "one seed, and a difference below a factor of 2"
+    assert verdicts.verdict(best) == f"open (1 of 4 hold so far): {reason}"
+    assert verdicts.ours(best) == "NC-GRU: 1.00; LSTM: 1.10"
 
 
 def test_claims_of_a_row_in_words_of_their_own(tmp_path: Path) -> None:

@@ -69,13 +69,15 @@ class Score:
 
     @cached_property
     def shown(self) -> Finding:
-        """The comparison that is shown: the one that fails most clearly, or else the one that holds most narrowly."""
+        """The comparison that is shown: the one that fails most clearly, or else the closest that keeps it open.
+
+        If all hold, it is the one that holds most narrowly.
+        """
         if self.failing:
             return max(self.failing, key=_margin)
+        undecided = [finding for finding in self.findings if finding.verdict == "undecided" and not finding.not_run]
         holding = [finding for finding in self.findings if finding.verdict in _FOR]
-        if holding:
-            return min(holding, key=_margin)
-        return next((finding for finding in self.findings if not finding.not_run), self.findings[0])
+        return min(undecided or holding or self.findings, key=_margin)
 
     @property
     def rows(self) -> list[str]:

@@ -25,8 +25,7 @@ RULES = (
     "is smaller than the paper's, or if a run is unfinished. A difference that the paper calls significant has to be "
     'larger than the spread: with three seeds, one that is not is a "no". One model matches another if it is not worse '
     'by more than the spread. Of several comparisons, those that do not hold fail or are open, and "in part" means '
-    "that some hold and some fail. The table shows the one that fails most clearly, or else the one that holds most "
-    "narrowly."
+    "that some hold and some fail. The table shows the one that fails most clearly, or else the closest."
 )
 
 
@@ -37,13 +36,17 @@ def subject(score: Score) -> str:
 
 
 def verdict(score: Score) -> str:
-    """Return whether a claim holds, in how many comparisons, and its limits: "in part (6 of 8), one seed"."""
-    if score.answer == "open" and not score.holding:
-        shown = score.shown
-        return f"open: {', '.join(shown.limits) or shown.because}"
+    """Return whether a claim holds, in how many comparisons, and its limits: "in part (6 of 8), one seed".
+
+    If it is open, the reason stands in place of the limits: "open (4 of 10 hold so far): one seed, and ...".
+    """
     share = f"{score.holding} of {len(score.findings)}"
-    answers = {"in part": f"in part ({share})", "open": f"open ({share} hold so far)"}
-    return ", ".join([answers.get(score.answer, score.answer), *score.limits])
+    if score.answer == "open":
+        shown = score.shown
+        reason = ", ".join(shown.limits) or shown.because if shown.verdict == "undecided" else "others were not run"
+        return f"open ({share} hold so far): {reason}" if score.holding else f"open: {reason}"
+    answer = f"in part ({share})" if score.answer == "in part" else score.answer
+    return ", ".join([answer, *score.limits])
 
 
 def ours(score: Score) -> str:
