@@ -282,7 +282,7 @@ def test_several_rows_are_several_claims(tmp_path: Path) -> None:
     (both,) = scores(found)
     assert (both.answer, both.holding, both.shown) == ("in part", 2, found[1])
     assert verdicts.verdict(both) == "in part (2 of 3), shorter, one seed"
-    assert verdicts.failures(both) == "Claim: NC-GRU. Ours: NC-GRU: 1.00, LSTM: 0.500"
+    assert verdicts.failures(both) == ("Claim: NC-GRU.", "Ours: NC-GRU: 1.00, LSTM: 0.500")
 
 
 def test_a_sentence_is_one_line_and_shows_the_narrowest_comparison(tmp_path: Path) -> None:

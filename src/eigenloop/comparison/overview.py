@@ -118,9 +118,13 @@ def where(experiment: Experiment) -> str:
 
 @dataclass(frozen=True)
 class Failure:
-    """Claims or numbers that did not reproduce, and their causes; there are none if it has not been investigated."""
+    """Claims or numbers that did not reproduce, and their causes; there are none if it has not been investigated.
 
-    what: str
+    Attributes:
+        what: what is stated of each, and our numbers.
+    """
+
+    what: tuple[tuple[str, str], ...]
     causes: tuple[str, ...]
 
     @property
@@ -146,7 +150,7 @@ def failures(sheets: Sequence[Sheet], judged: Sequence[Score]) -> list[tuple[Exp
 def _failed(score: Score) -> Failure:
     own = _causes(finding.line for finding in score.failing)
     others = _causes(finding.other for finding in score.failing if finding.other is not None)
-    return Failure(verdicts.failures(score), others or own)
+    return Failure((verdicts.failures(score),), others or own)
 
 
 def _far(sheet: Sheet) -> list[Failure]:
@@ -156,18 +160,18 @@ def _far(sheet: Sheet) -> list[Failure]:
     listed = []
     for (standing, cause), lines in groups.items():
         rows = "; ".join(f"{line.row.label} ({wording.ratio(line)})" for line in lines)
-        listed.append(Failure(f"{_STANDINGS[standing]} published: {rows}", (cause,) if cause else ()))
+        listed.append(Failure(((f"{_STANDINGS[standing]} published:", rows),), (cause,) if cause else ()))
     return listed
 
 
 def _merged(failures: Iterable[Failure]) -> list[Failure]:
     """Merge failures into one whose causes include all of theirs; those without a cause stand last, on their own."""
-    groups: dict[tuple[str, ...], list[str]] = {}
+    groups: dict[tuple[str, ...], list[tuple[str, str]]] = {}
     listed = list(failures)
     for failure in listed:
         including = (other.causes for other in listed if failure.causes and {*failure.causes} <= {*other.causes})
-        groups.setdefault(max(including, key=len, default=()), []).append(failure.what)
-    return [Failure(". ".join(groups[causes]), causes) for causes in sorted(groups, key=lambda causes: not causes)]
+        groups.setdefault(max(including, key=len, default=()), []).extend(failure.what)
+    return [Failure(tuple(groups[causes]), causes) for causes in sorted(groups, key=lambda causes: not causes)]
 
 
 def _causes(lines: Iterable[Line]) -> tuple[str, ...]:

@@ -124,6 +124,9 @@ def _failures(failures: Sequence[tuple[Experiment, Sequence[overview.Failure]]])
     """Return an item for each table, with an inner list if there is more than one failure."""
     items = []
     for experiment, own in failures:
-        texts = [f"**{escaped(each.what)}.** {linked(each.explanation, '')}" for each in own]
+        texts = []
+        for each in own:
+            stated = [f"**{escaped(lead)}** {escaped(rest)}." for lead, rest in each.what]
+            texts.append(" ".join((*stated, linked(each.explanation, ""))))
         items.append(f"{_link(experiment)}. {texts[0]}" if len(texts) == 1 else nested(f"{_link(experiment)}:", texts))
     return items

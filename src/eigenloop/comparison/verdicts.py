@@ -103,14 +103,14 @@ def _seeds(counts: Sequence[int]) -> str:
     return "one seed" if max(counts) == 1 else "one seed of one row"
 
 
-def failures(score: Score) -> str:
+def failures(score: Score) -> tuple[str, str]:
     """Return a claim, and the comparisons that contradict it; those of one row are listed together."""
     groups: dict[str, list[str]] = {}
     for finding in score.failing:
         own = f"{finding.line.row.label}: {_compared(finding.sides[0], finding)}"
         other = f" ({bound(finding)})" if finding.other is None else f", {_compared_with(finding)}"
         groups.setdefault(own, []).append(other)
-    return f"Claim: {score.said}. Ours: {'; '.join(own + ''.join(others) for own, others in groups.items())}"
+    return f"Claim: {score.said}.", f"Ours: {'; '.join(own + ''.join(others) for own, others in groups.items())}"
 
 
 def tally(own: Sequence[Score]) -> dict[str, int]:
