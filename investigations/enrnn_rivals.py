@@ -25,6 +25,8 @@ ROWS: dict[str, tuple[str, dict[str, Changes]]] = {
             "rates 1e-3 and 1e-4": rates(1e-3, 1e-4),
             "60 reflections": {"model": {"reflections": 60}},
             "RMSprop": rates(1e-3, 1e-3, {"name": "rmsprop"}),
+            "singular values within 0.1": {"model": {"margin": 0.1}},
+            "120 units, 120 reflections": {"model": {"hidden_size": 120, "reflections": 120}},
         },
     ),
     "urnn-full": (

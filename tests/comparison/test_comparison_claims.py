@@ -348,5 +348,5 @@ def test_an_analysis_that_trains_for_a_shorter_time_than_the_paper_decides_nothi
     options = {**figure.analysis.options, "steps": 500}
     shorter = figure.model_copy(update={"analysis": figure.analysis.model_copy(update={"options": options})})
     found = made_up.sheet(tmp_path, shorter, order_2=made_up.computed(0.03))
-    assert written(findings([found])[0]) == "supported: shorter, one seed"
+    assert written(findings([found])[0]) == "supported: shorter, other settings, one seed"
     assert wording.length(found.line("order-2").outcome).startswith("500 of 20,000 steps")

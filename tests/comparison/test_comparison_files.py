@@ -16,7 +16,7 @@ from made_up import EVIL, record
 from eigenloop import experiments
 from eigenloop.comparison import Sheet, compare, page, paper_page, summary, write
 from eigenloop.comparison.pairs import numbers
-from eigenloop.comparison.papers import PAPERS
+from eigenloop.comparison.papers import PAPERS, Paper
 from eigenloop.comparison.wording import MISSING
 from eigenloop.experiments import Experiment, records
 
@@ -74,7 +74,8 @@ def test_the_summary_says_what_there_is(tmp_path: Path) -> None:
     assert "| NC-GRU | 1e-5 | 9.00e-6 | 0.90 x |" in section
     assert "lost" not in section, "it diverged"
     assert "1 of 2 computed numbers agree in every printed digit; the others differ by up to 3.3 %." in section
-    assert "| [NC-GRU, Table 3](docs/results/ncgru.md#made-up) | adding | 1 | 3 | not timed |" in text
+    (item,) = (line for line in lines if line.startswith("- **NC-GRU** (not timed). "))
+    assert item.endswith("; [Table 3](docs/results/ncgru.md#made-up), adding: 1 not run and 3 shorter, not timed.")
 
 
 def test_shorter_runs_are_explained_if_there_are_any(tmp_path: Path) -> None:
@@ -99,6 +100,15 @@ def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:
     assert "Not run: none (not timed)." in text.splitlines()
     assert "Claims that no run tests yet:\n\n- none: remembers\n" in text
     assert text.count("`eigenloop reproduce made-up --budget full`") == 1
+
+
+def test_the_page_of_a_paper_explains_its_names_and_says_which_code_there_is(tmp_path: Path) -> None:
+    for paper in PAPERS:
+        first = paper_page.render(paper, []).split("\n\n")[2]
+        assert "released" in first
+        assert "[All papers]" not in first
+    assert "github.com/emucllari1/NC-GRU" in paper_page.render(PAPERS[2], [])
+    assert "None" not in paper_page.render(Paper("of a user"), [])
 
 
 def test_a_difference_stands_once(tmp_path: Path) -> None:
@@ -145,7 +155,7 @@ def test_every_line_of_a_table_has_as_many_cells(tmp_path: Path) -> None:
     sheets = compare(example(tmp_path), tmp_path)
     text = summary.render(sheets) + paper_page.render(PAPERS[2], sheets)
     tables = re.findall(r"(?:^\|.*\|$\n?)+", text, flags=re.M)
-    assert len(tables) == 4 + 3
+    assert len(tables) == 3 + 3
     for table in tables:
         counts = {len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}
         assert len(counts) == 1

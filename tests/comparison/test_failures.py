@@ -47,6 +47,32 @@ def test_much_better_is_listed_as_well_as_much_worse(tmp_path: Path) -> None:
     assert failures(tmp_path, first=0.4, known=3.0, same=1.0) == [(worse, "A cause."), (better, "")]
 
 
+@pytest.mark.parametrize(
+    ("published", "ours", "listed", "both", "one"),
+    [
+        (0.120, 0.164, ["Worse than published: ours (1.4 x)"], 0, 1),
+        (0.164, 0.120, ["Better than published: ours (0.73 x)"], 0, 1),
+        (0.163, 0.170, [], 1, 0),
+        (0.120, 0.140, [], 0, 0),
+    ],
+)
+def test_learning_where_the_other_only_guesses_is_listed(
+    tmp_path: Path, published: float, ours: float, listed: list[str], both: int, one: int
+) -> None:
+    made = made_up.experiment(rows={"ours": ROWS["gru"] | {"label": "ours", "published": published}})
+    sheet = made_up.sheet(tmp_path, made, ours=record(ours, budget="full"))  # guessing: 1 / 6
+    assert [written(one) for _, own in overview.failures([sheet], []) for one in own] == listed
+    aside = f" (in {both} of them both are at the level of guessing, in {one} only one of the two)" * (both + one)
+    assert f"published number: 1 of 1{aside}; better by more: 0; worse: 0;" in overview.in_short([sheet], [])
+
+
+def test_accuracies_are_never_at_the_level_of_guessing(tmp_path: Path) -> None:
+    rows = {"ours": ROWS["gru"] | {"label": "ours", "published": 0.12}}
+    made = made_up.experiment(rows=rows, higher_is_better=True, metric="accuracy")
+    sheet = made_up.sheet(tmp_path, made, ours=record(0.2, budget="full"))
+    assert overview.failures([sheet], []) == []
+
+
 def test_what_has_one_cause_is_one_failure(tmp_path: Path) -> None:
     claim = "Claim: same. Ours: same: 3.00 (our criterion: loss below 2)"
     worse = "Worse than published: known (4.0 x); same (3.0 x)"

@@ -56,6 +56,18 @@ def test_it_stands_beside_the_papers_settings(tmp_path: Path) -> None:
     assert "**NC-GRU, tuned**: Instead of the settings of NC-GRU: a rate of 0.01." in own
 
 
+def test_both_numbers_are_of_equally_long_runs_and_shorter_ones_are_marked(tmp_path: Path) -> None:
+    made = made_up.experiment(rows={**PAPER, "tuned": TUNED})
+    full, hour = record(1.5e-5, budget="full"), record(9e-5)
+    sheet = made_up.sheet(tmp_path / "hour", made, ours=[full, hour], tuned=record(8e-6))
+    assert [each.numbers for each in overview.tuned([sheet])] == [("9.00e-5°", "8.00e-6°")]
+    assert "° marks a run that is shorter" in overview.TUNED
+    sheet = made_up.sheet(tmp_path / "full", made, ours=[full, hour], tuned=[record(8e-6), record(3e-6, budget="full")])
+    assert [each.numbers for each in overview.tuned([sheet])] == [("1.50e-5", "3.00e-6")]
+    unequal = made_up.sheet(tmp_path / "unequal", made, ours=hour, tuned=record(3e-6, budget="full"))
+    assert not overview.tuned([unequal])
+
+
 def test_its_words_are_escaped(tmp_path: Path) -> None:
     _, after = tables(tmp_path, EVIL)
     written = page.render([after]) + summary.render([after])

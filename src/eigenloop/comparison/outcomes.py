@@ -83,6 +83,11 @@ class Outcome:
         return planned is None or paper is None or planned < paper
 
     @property
+    def comparable(self) -> bool:
+        """Whether the number is for the paper's task at the paper's length."""
+        return self.status in ("computed", "complete") and not (self.shorter or self.other_task)
+
+    @property
     def other_task(self) -> tuple[Change, ...]:
         """The changed settings that make the task differ from the paper's."""
         return tuple(change for change in self.changed if change.key.startswith("task."))

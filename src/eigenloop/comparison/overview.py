@@ -6,39 +6,45 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eigenloop.comparison import costs, verdicts, wording
-from eigenloop.comparison.pairs import OFF, far_off, numbers
+from eigenloop.comparison.outcomes import COUNTING
+from eigenloop.comparison.pairs import OFF, beyond, far_off, guessing, numbers
 from eigenloop.comparison.papers import Paper, with_others
 from eigenloop.comparison.scorecard import Score
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Experiment
+from eigenloop.experiments.schema import BudgetName
 
 ABOUT = (
     "Four papers on recurrent networks with a constrained spectrum, run again with this library. The page of each "
-    "paper has every row, what it was run with, and one command for each table."
+    "paper has every row, what differs from the paper, and one command for each table; all settings are in "
+    "`src/eigenloop/experiments/data`."
 )
 NUMBERS = (
     "Lower is better. Ours with ± is the mean and the standard deviation over several seeds, "
     "without it one seed. The ratio is ours over published."
 )
-SHORTER = f" {wording.SHORTER} marks a run that is shorter than the paper's, which has no ratio."
+MARK = f"{wording.SHORTER} marks a run that is shorter than the paper's"
+SHORTER = f" {MARK}, which has no ratio."
 NAMES = (
     "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
     "with P orthogonal; Theta has blocks with the eigenvalues gamma exp(±i theta) on its diagonal, and a triangle "
     "below them (the T of the paper's formulas). Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset "
-    "and update gate; those in brackets are orthogonal. Weights of QORNN have k bits."
+    "and update gate; those in brackets are orthogonal. Weights of QORNN have k bits. The other models are those "
+    "that the papers compare with, most of them with an orthogonal or unitary W (`eigenloop list models`)."
 )
 FAILURES = (
-    f"Claims that fail, and numbers that differ from the published ones by more than a factor of {OFF:g} (in brackets, "
-    "ours over published), with what is known of the cause. What it is known from, and what else was tried, is on the "
-    "page of the paper."
+    f"Claims that fail, and numbers that differ from the published ones by more than a factor of {OFF:g}, or where "
+    "only one of the two is at the level of guessing (in brackets, ours over published), with what is known of the "
+    "cause. What it is known from, and what else was tried, is on the page of the paper."
 )
 TUNED = (
     "What a method can do where the paper's own settings are not the best ones. Ours were chosen on validation data, "
     "never on test data, among the few variants of `investigations/our_settings.py`; task, size and number of steps "
-    "are the paper's. The other models of a table keep the paper's settings, so these numbers decide no claim."
+    f"are those of the run with the paper's settings ({MARK}). The other models of a table keep the paper's settings, "
+    "so these numbers decide no claim."
 )
 TIMES = (
-    "The last column is what these rows take at the paper's length with one seed, on one core: some steps of each were "
+    "The times are what these rows take at the paper's length with one seed, on one core: some steps of each were "
     "timed on a machine that did nothing else (`benchmarks/hours.py`), without evaluations. The times of runs in the "
     "tables above are of machines that were often busy, and longer."
 )
@@ -102,12 +108,15 @@ def _agreement(sheets: Sequence[Sheet]) -> str:
     ours = [line for line in numbers(sheets) if line.ratio is not None]
     if not ours:
         return ""
-    off = far_off(sheets)
-    counts = {standing: sum(line.standing == standing for line in off) for standing in ("better", "worse")}
+    close = [line for line in ours if not beyond(line)]
+    counts = {s: sum(line.standing == s and beyond(line) for line in ours) for s in ("better", "worse")}
+    at_baseline = [sum(guessing(line)) for line in close]
+    both, one = at_baseline.count(2), at_baseline.count(1)
+    aside = f" (in {both} of them both are at the level of guessing, in {one} only one of the two)" * bool(both + one)
     single = sum(len(line.outcome.runs) == 1 for line in ours if line.outcome is not None)
     return (
-        f"At the paper's length, within a factor of {OFF:g} of the published number: {len(ours) - len(off)} of "
-        f"{len(ours)}; better by more: {counts['better']}; worse: {counts['worse']}; from one seed: {single}."
+        f"At the paper's length, within a factor of {OFF:g} of the published number: {len(close)} of "
+        f"{len(ours)}{aside}; better by more: {counts['better']}; worse: {counts['worse']}; from one seed: {single}."
     )
 
 
@@ -187,10 +196,15 @@ class Missing:
     shorter: tuple[Line, ...]
 
     @property
+    def lines(self) -> tuple[Line, ...]:
+        """All of these rows."""
+        return (*self.missing, *self.shorter)
+
+    @property
     def cells(self) -> tuple[str, str, str]:
         """The number of rows not run, of rows run shorter, and the time that they take."""
         trained = self.sheet.experiment.analysis is None
-        hours = costs.written(costs.total((*self.missing, *self.shorter))) if trained else ""
+        hours = costs.written(costs.total(self.lines)) if trained else ""
         return (str(len(self.missing) or ""), str(len(self.shorter) or ""), hours)
 
 
@@ -224,15 +238,26 @@ class Improvement:
         """The table that both stand in."""
         return self.ours.experiment
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The number with the paper's settings and that with ours, of the largest budget at which both were run."""
+        budget = next(budget for budget in COUNTING if self.run_at(budget))
+        return tuple(wording.marked(line, line.outcomes[budget]) for line in (self.paper, self.ours))
+
+    def run_at(self, budget: BudgetName) -> bool:
+        """Whether both were run at a budget."""
+        return budget in self.paper.outcomes and budget in self.ours.outcomes
+
 
 def tuned(sheets: Sequence[Sheet]) -> list[Improvement]:
-    """List the models that were run with settings of ours."""
-    return [
+    """List the models that were run with the paper's settings and with ours, for equally long."""
+    every = (
         Improvement(sheet.line(line.row.tuned.row), line, line.row.tuned.changes)
         for sheet in sheets
         for line in sheet.tuned
-        if line.row.tuned is not None and line.filled
-    ]
+        if line.row.tuned is not None
+    )
+    return [each for each in every if any(map(each.run_at, COUNTING))]
 
 
 def computed(sheets: Sequence[Sheet]) -> list[tuple[Sheet, str]]:

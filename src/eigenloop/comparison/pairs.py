@@ -10,6 +10,8 @@ from eigenloop.comparison.table import Line, Sheet
 
 #: The factor between our number and the published one beyond which ours is listed as not reproduced.
 OFF = 2.0
+#: A loss above this share of the baseline is at the level of guessing.
+GUESSING = 0.95
 
 
 @dataclass(frozen=True)
@@ -54,5 +56,23 @@ def pairs(sheets: Sequence[Sheet]) -> list[Pair]:
 
 
 def far_off(sheets: Sequence[Sheet]) -> list[Line]:
-    """List the rows at the paper's length that are worse or better than published by more than a factor of `OFF`."""
-    return [line for line in numbers(sheets) if line.ratio is not None and not 1 / OFF <= line.ratio <= OFF]
+    """List the rows at the paper's length that were not reproduced.
+
+    They are worse or better than published by more than a factor of `OFF`, or only one of the two numbers is at the
+    level of guessing.
+    """
+    return [line for line in numbers(sheets) if line.ratio is not None and (beyond(line) or sum(guessing(line)) == 1)]
+
+
+def beyond(line: Line) -> bool:
+    """Whether our number is worse or better than the published one by more than a factor of `OFF`."""
+    return line.ratio is not None and not 1 / OFF <= line.ratio <= OFF
+
+
+def guessing(line: Line) -> tuple[bool, bool]:
+    """Return whether the published loss is at the level of guessing, and whether ours is; an accuracy never is."""
+    outcome = line.outcome
+    if outcome is None or outcome.baseline is None or line.experiment.higher_is_better:
+        return False, False
+    level = GUESSING * outcome.baseline * line.scale
+    return tuple(loss is not None and loss >= level for loss in (line.published, outcome.mean))  # type: ignore[return-value]

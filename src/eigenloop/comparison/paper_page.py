@@ -1,4 +1,4 @@
-"""``docs/results/PAPER.md``: every row of a paper, what it was run with, and where paper, code and runs differ."""
+"""``docs/results/PAPER.md``: every row of a paper, and where paper, code and runs differ."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def render(paper: Paper, sheets: Sequence[Sheet]) -> str:
     parts = [
         f"# {escaped(paper.name)}: published results, and ours",
         " ".join(filter(None, (cited, wording.counted(sheets)))),
+        *([prose(paper.about)] if paper.about else []),
         "[All papers](../../RESULTS.md) · [curves](../results.html) · [errors found in the papers](../errata.md)",
         *(part for sheet in sheets for part in _sheet(sheet, untested)),
     ]

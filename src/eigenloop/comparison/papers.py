@@ -8,12 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Paper:
-    """A citation; `name` is the one that experiments use. A paper of a user's experiments has only a name."""
+    """A citation; `name` is the one that experiments use. A paper of a user's experiments has only a name.
+
+    Attributes:
+        about: which code was released with the paper, and what the names of its rows mean.
+    """
 
     name: str
     authors: str = ""
     title: str = ""
     year: int = 0
+    about: str = ""
 
 
 #: The papers whose experiments come with the library.
@@ -24,24 +29,42 @@ PAPERS = (
         "Non-normal Recurrent Neural Network (nnRNN): learning long time dependencies while improving expressivity "
         "with transient dynamics",
         2019,
+        "The released code is `github.com/nnRNN/nnRNN_release`. A number after the name of a model is its hidden size. "
+        "W is P Theta Pᵀ with P orthogonal; Theta has rotation blocks, gamma times a rotation by theta, on its "
+        "diagonal and a triangle below them. The paper writes T for this triangle as well as for the length of a "
+        "delay. P starts from random rotations, with angles up to pi (Henaff's rule) or as Cayley's rule draws them. "
+        "In Figure 1 and Table 6 a triangular matrix has d on its diagonal, alpha below it and beta in the rest of the "
+        "triangle; J tot is the sum of its Fisher memory curve.",
     ),
     Paper(
         "ENRNN",
         "Helfrich and Ye",
         "Eigenvalue Normalized Recurrent Neural Networks for Short Term Memory",
         2020,
+        "The released code, `github.com/KHelfrich1/ENRNN`, has the adding and the copying problem. 310 / 720 are 310 "
+        "units whose matrix is orthogonal (long-term, with entries of -1 in a diagonal matrix D) and 720 whose matrix "
+        "is divided by its spectral radius (short-term).",
     ),
     Paper(
         "NC-GRU",
         "Mucllari, Zadorozhnyy, Pospisil, Nguyen and Ye",
         "Orthogonal Gated Recurrent Unit with Neumann-Cayley Transformation",
         2022,
+        'The repository that the paper names, `github.com/Edison1994/NC-GRU`, is empty. "The released code" is '
+        "`github.com/emucllari1/NC-GRU`, that of the first author, which a search found; that the published numbers "
+        "were made with it is likely and not known. Uc, Ur and Uu are the recurrent matrices of the candidate, the "
+        "reset and the update gate; those in brackets are orthogonal, (I + A)^-1 (I - A) D with A skew-symmetric. "
+        "Neumann 2 is the Neumann series up to the second power, with which (I + A)^-1 is updated.",
     ),
     Paper(
         "QORNN",
         "Foucault, Mamalet and Malgouyres",
         "Quantized Approximately Orthogonal Recurrent Neural Networks",
         2024,
+        "No code was released. k is the number of bits of a weight; (FP) is a network that is not rounded. PTQ: "
+        "rounded after training. STE: trained through the rounding, as if its derivative were 1. W is kept near the "
+        "orthogonal matrices by projection after each step (projUNN), by Bjorck's iteration (Bjorck), or by a penalty "
+        "(pen).",
     ),
 )
 

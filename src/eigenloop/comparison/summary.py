@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from eigenloop.comparison import overview, verdicts, wording
+from eigenloop.comparison import costs, overview, verdicts, wording
 from eigenloop.comparison.claims import findings
 from eigenloop.comparison.markup import bullets, escaped, linked, nested, prose, table
 from eigenloop.comparison.pairs import pairs
@@ -35,8 +36,7 @@ def render(sheets: Sequence[Sheet]) -> str:
             (
                 f"{_link(each.experiment)}: {prose(each.experiment.title)}",
                 escaped(each.paper.row.label),
-                escaped(wording.ours(each.paper)),
-                escaped(wording.ours(each.ours)),
+                *map(escaped, each.numbers),
                 linked(each.changes, ""),
             )
             for each in tuned
@@ -45,10 +45,8 @@ def render(sheets: Sequence[Sheet]) -> str:
     if failures := overview.failures(sheets, judged):
         parts += ["## What did not reproduce", overview.FAILURES, bullets(_failures(failures))]
     if missing := overview.missing(sheets):
-        columns = ("where", "task", "rows not run", "rows run shorter", "time to run them")
-        rows = [(_link(m.sheet.experiment), escaped(m.sheet.experiment.title), *m.cells) for m in missing]
         parts += ["## What was not run, or shorter than in the paper", prose(overview.TIMES)]
-        parts.append(table(columns, rows, columns[2:]))
+        parts.append(bullets(_missing(missing)))
     parts.append(
         f"{prose(WITHOUT_A_ROW)} This page is made from `results/` by `make results` (`eigenloop report --published`). "
         "To change it, edit the experiments in `src/eigenloop/experiments/data` or run them; `eigenloop reproduce "
@@ -62,8 +60,8 @@ def page_of(paper: str) -> str:
     return f"docs/results/{paper.lower().replace('-', '')}.md"
 
 
-def _link(experiment: Experiment) -> str:
-    return f"[{escaped(overview.where(experiment))}]({page_of(experiment.paper)}#{experiment.name})"
+def _link(experiment: Experiment, text: str | None = None) -> str:
+    return f"[{escaped(text or overview.where(experiment))}]({page_of(experiment.paper)}#{experiment.name})"
 
 
 def _links(experiments: Iterable[Experiment]) -> list[str]:
@@ -118,6 +116,23 @@ def _numbers(sheets: Sequence[Sheet]) -> list[str]:
 
 def _cells(line: Line | None) -> tuple[str, str, str]:
     return ("", "", "") if line is None else tuple(map(escaped, wording.pair(line)))  # type: ignore[return-value]
+
+
+def _missing(missing: Sequence[overview.Missing]) -> list[str]:
+    """Return an item for each paper: its tables that were not run in full, and the time that they take."""
+    items = []
+    for paper, group in groupby(missing, lambda each: each.sheet.experiment.paper):
+        own = list(group)
+        tables = []
+        for each in own:
+            not_run, shorter, time = each.cells
+            counts = " and ".join([f"{not_run} not run"] * bool(not_run) + [f"{shorter} shorter"] * bool(shorter))
+            experiment = each.sheet.experiment
+            link = _link(experiment, overview.where(experiment).removeprefix(f"{paper}, "))
+            tables.append(f"{link}, {escaped(experiment.title)}: {counts}{f', {time}' if time else ''}")
+        hours = costs.total(line for each in own for line in each.lines)
+        items.append(f"**{escaped(paper)}** ({costs.written(hours)}). {'; '.join(tables)}.")
+    return items
 
 
 def _failures(failures: Sequence[tuple[Experiment, Sequence[overview.Failure]]]) -> list[str]:

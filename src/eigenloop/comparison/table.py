@@ -78,12 +78,7 @@ class Line(RowOf):
     @property
     def comparable(self) -> bool:
         """Whether our number is for the paper's task at the paper's length."""
-        outcome = self.outcome
-        return (
-            outcome is not None
-            and outcome.status in ("computed", "complete")
-            and not (outcome.shorter or outcome.other_task)
-        )
+        return self.outcome is not None and self.outcome.comparable
 
     @property
     def standing(self) -> Standing | None:

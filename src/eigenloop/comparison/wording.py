@@ -69,8 +69,13 @@ def ratio(line: Line) -> str:
 
 def pair(line: Line) -> tuple[str, str, str]:
     """Return the published number, ours and the ratio; a shorter run is marked and has no ratio."""
-    mark = "" if line.comparable else SHORTER
-    return published(line), ours(line) + mark, "" if line.ratio is None else ratio(line)
+    return published(line), marked(line), "" if line.ratio is None else ratio(line)
+
+
+def marked(line: Line, outcome: Outcome | None = None) -> str:
+    """Return our number for a row, with a mark if the run is shorter than the paper's."""
+    outcome = outcome or line.outcome
+    return ours(line, outcome) + ("" if outcome is not None and outcome.comparable else SHORTER)
 
 
 def length(outcome: Outcome | None) -> str:
