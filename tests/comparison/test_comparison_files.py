@@ -109,6 +109,7 @@ def test_the_page_of_a_paper_explains_its_names_and_says_which_code_there_is(tmp
         assert "[All papers]" not in first
     assert "github.com/emucllari1/NC-GRU" in paper_page.render(PAPERS[2], [])
     assert "None" not in paper_page.render(Paper("of a user"), [])
+    assert "<code>github.com/emucllari1/NC-GRU</code>" in page.render(compare(example(tmp_path), tmp_path))
 
 
 def test_a_difference_stands_once(tmp_path: Path) -> None:

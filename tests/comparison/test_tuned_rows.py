@@ -64,7 +64,16 @@ def test_both_numbers_are_of_equally_long_runs_and_shorter_ones_are_marked(tmp_p
     assert "° marks a run that is shorter" in overview.TUNED
     sheet = made_up.sheet(tmp_path / "full", made, ours=[full, hour], tuned=[record(8e-6), record(3e-6, budget="full")])
     assert [each.numbers for each in overview.tuned([sheet])] == [("1.50e-5", "3.00e-6")]
-    unequal = made_up.sheet(tmp_path / "unequal", made, ours=hour, tuned=record(3e-6, budget="full"))
+    budgets = {**made_up.BUDGETS, "hour": made_up.BUDGETS["full"]}  # an hour is enough for the paper's length
+    made = made_up.experiment(rows={**PAPER, "tuned": TUNED}, budgets=budgets)
+    short = {"planned_steps": 20000, "steps": 20000}
+    sheet = made_up.sheet(tmp_path / "as-long", made, ours=record(9e-5, **short), tuned=record(3e-6, budget="full"))
+    assert [each.numbers for each in overview.tuned([sheet])] == [("9.00e-5", "3.00e-6")]
+
+
+def test_runs_of_unequal_length_are_not_compared(tmp_path: Path) -> None:
+    made = made_up.experiment(rows={**PAPER, "tuned": TUNED})
+    unequal = made_up.sheet(tmp_path / "unequal", made, ours=record(9e-5), tuned=record(3e-6, budget="full"))
     assert not overview.tuned([unequal])
 
 

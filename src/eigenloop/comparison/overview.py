@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from eigenloop.comparison import costs, verdicts, wording
-from eigenloop.comparison.outcomes import COUNTING
+from eigenloop.comparison.outcomes import COUNTING, Outcome
 from eigenloop.comparison.pairs import OFF, beyond, far_off, guessing, numbers
 from eigenloop.comparison.papers import Paper, with_others
 from eigenloop.comparison.scorecard import Score
 from eigenloop.comparison.table import Line, Sheet
 from eigenloop.experiments import Experiment
-from eigenloop.experiments.schema import BudgetName
 
 ABOUT = (
     "Four papers on recurrent networks with a constrained spectrum, run again with this library. The page of each "
@@ -239,14 +238,23 @@ class Improvement:
         return self.ours.experiment
 
     @property
-    def numbers(self) -> tuple[str, ...]:
-        """The number with the paper's settings and that with ours, of the largest budget at which both were run."""
-        budget = next(budget for budget in COUNTING if self.run_at(budget))
-        return tuple(wording.marked(line, line.outcomes[budget]) for line in (self.paper, self.ours))
+    def outcomes(self) -> tuple[Outcome, Outcome] | None:
+        """The runs of both at the largest budgets that plan equally long trainings; None if there are none."""
+        budgets = [(one, other) for one in COUNTING for other in COUNTING]
+        both = ((self.paper.outcomes.get(one), self.ours.outcomes.get(other)) for one, other in budgets)
+        return next(((one, other) for one, other in both if one and other and _equally_long(one, other)), None)
 
-    def run_at(self, budget: BudgetName) -> bool:
-        """Whether both were run at a budget."""
-        return budget in self.paper.outcomes and budget in self.ours.outcomes
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The number with the paper's settings and that with ours."""
+        lines = (self.paper, self.ours)
+        return tuple(wording.marked(line, outcome) for line, outcome in zip(lines, self.outcomes or (), strict=True))
+
+
+def _equally_long(one: Outcome, other: Outcome) -> bool:
+    if one.progress is None or other.progress is None or one.progress.planned is None:
+        return False
+    return (one.progress.unit, one.progress.planned) == (other.progress.unit, other.progress.planned)
 
 
 def tuned(sheets: Sequence[Sheet]) -> list[Improvement]:
@@ -257,7 +265,7 @@ def tuned(sheets: Sequence[Sheet]) -> list[Improvement]:
         for line in sheet.tuned
         if line.row.tuned is not None
     )
-    return [each for each in every if any(map(each.run_at, COUNTING))]
+    return [each for each in every if each.outcomes is not None]
 
 
 def computed(sheets: Sequence[Sheet]) -> list[tuple[Sheet, str]]:
