@@ -22,10 +22,11 @@ READING = (
 RULES = (
     "Runs do not decide a claim if the difference is within the spread over seeds (with one seed: below a factor of "
     f"{FACTOR:g}; seeds of one model have differed up to sevenfold, so a verdict on one seed may change), if the task "
-    "is smaller than the paper's, or if a run is unfinished. A difference that the paper calls significant has to be "
-    'larger than the spread: with three seeds, one that is not is a "no". One model matches another if it is not worse '
-    'by more than the spread. Of several comparisons, those that do not hold fail or are open, and "in part" means '
-    "that some hold and some fail. The table shows the one that fails most clearly, or else the closest."
+    "is smaller than the paper's, if a run is unfinished, or if a shorter run has not learned. A difference that the "
+    'paper calls significant has to be larger than the spread: with three seeds, one that is not is a "no". One model '
+    "matches another if it is not worse by more than the spread. Of several comparisons, those that do not hold fail "
+    'or are open, and "in part" means that some hold and some fail. The table shows the one that fails most clearly, '
+    "or else the closest."
 )
 
 
