@@ -35,7 +35,7 @@ Verdict = Literal["yes", "no", "supported", "contradicted", "undecided"]
 #: The fewest seeds for which the spread over seeds is taken as reliable.
 SEEDS = 3
 #: The factor by which two rows have to differ if one of them has one seed. Two seeds of one row mostly differ by less,
-#: but by up to 7.5 in one row (GORU on parenthesis), so that a verdict on one seed says so.
+#: but by up to 9.5 in one row (Spectral RNN on adding), so that a verdict on one seed says so.
 FACTOR = 2.0
 #: A loss below this multiple of the baseline counts as having reached the baseline.
 _NEAR = 1.1

@@ -21,7 +21,7 @@ READING = (
 #: The rest of what the words of a verdict mean, for below the table; the rules are in `eigenloop.comparison.claims`.
 RULES = (
     "Runs do not decide a claim if the difference is within the spread over seeds (with one seed: below a factor of "
-    f"{FACTOR:g}; seeds of one model have differed up to sevenfold, so a verdict on one seed may change), if the task "
+    f"{FACTOR:g}; seeds of one model have differed up to tenfold, so a verdict on one seed may change), if the task "
     "is smaller than the paper's, if a run is unfinished, or if a shorter run has not learned. A difference that the "
     'paper calls significant has to be larger than the spread: with three seeds, one that is not is a "no". One model '
     "matches another if it is not worse by more than the spread. Of several comparisons, those that do not hold fail "
