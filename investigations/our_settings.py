@@ -76,13 +76,8 @@ SEARCHES: dict[str, Search] = {
         {
             "as in the paper": {},
             "rates 1e-3 and 1e-4": rates(1e-3, 1e-4),
-            "rates 1e-3 and 1e-6": rates(1e-3, 1e-6),
-            "rates 3e-3 and 1e-5": rates(3e-3, 1e-5),
-            "rates 3e-3 and 1e-4": rates(3e-3, 1e-4),
-            "rates as in the paper, a fifth after 3,000 steps": falling(0.2, 3000),
             "rates 1e-3 and 1e-4, a fifth after 3,000 steps": rates(1e-3, 1e-4) | falling(0.2, 3000),
             "rates 1e-3 and 1e-5, Adam": rates(1e-3, 1e-5, ADAM),
-            "rates 1e-3 and 1e-4, Adam": rates(1e-3, 1e-4, ADAM),
         },
     ),
     "qornn": Search(

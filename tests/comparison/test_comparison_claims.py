@@ -108,6 +108,24 @@ def test_bounds_of_accuracies(tmp_path: Path) -> None:
         assert verdicts.bound(finding) == f"our criterion: accuracy {next(iter(claim))} 80 %"
 
 
+@pytest.mark.parametrize(
+    ("claim", "value", "verdict"),
+    [
+        ({"above": 0.8}, 0.6, "undecided"),  # not there yet
+        ({"above": 0.8}, 0.9, "supported: shorter, one seed"),
+        ({"below": 0.8}, 0.9, "contradicted: shorter, one seed"),
+        ({"below": 0.8}, 0.6, "supported: shorter, one seed"),  # no sign that training fails
+    ],
+)
+def test_bounds_of_what_is_learned(tmp_path: Path, claim: dict[str, float], value: float, verdict: str) -> None:
+    settings = {"model": {"name": "qornn", "hidden_size": 4}}
+    row = {"label": "ratio", "settings": settings, "metric": "singular_ratio", "said": "orthogonal", "claim": claim}
+    made = made_up.experiment(rows={"ratio": row}, metric="accuracy", higher_is_better=True, measure="final")
+    run = record(value, metric="singular_ratio", measure="final", baseline=None)
+    (finding,) = findings([made_up.sheet(tmp_path, made, ratio=run)])
+    assert written(finding) == verdict
+
+
 def test_a_smaller_task_decides_nothing(tmp_path: Path) -> None:
     hour = {"settings": {"task": {"length": 5}, "training": {"steps": 4000}}}
     claims = {"ours": {"below_row": "gru"}, "gru": {"below": 0.1}}

@@ -105,7 +105,7 @@ def test_the_page_of_a_paper_has_every_row(tmp_path: Path) -> None:
 def test_the_page_of_a_paper_explains_its_names_and_says_which_code_there_is(tmp_path: Path) -> None:
     for paper in PAPERS:
         first = paper_page.render(paper, []).split("\n\n")[2]
-        assert "released" in first
+        assert " code" in first
         assert "[All papers]" not in first
     assert "github.com/emucllari1/NC-GRU" in paper_page.render(PAPERS[2], [])
     assert "None" not in paper_page.render(Paper("of a user"), [])

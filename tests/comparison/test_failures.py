@@ -53,6 +53,7 @@ def test_much_better_is_listed_as_well_as_much_worse(tmp_path: Path) -> None:
         (0.120, 0.164, ["Worse than published: ours (1.4 x)"], 0, 1),
         (0.164, 0.120, ["Better than published: ours (0.73 x)"], 0, 1),
         (0.163, 0.170, [], 1, 0),
+        (0.158, 0.1584, [], 0, 0),  # the same in every printed digit, with the level of 0.15833 in between
         (0.120, 0.140, [], 0, 0),
     ],
 )

@@ -45,8 +45,8 @@ def total(rows: Iterable[Costed]) -> float | None:
 def written(hours: float | None) -> str:
     """Return hours as text with two significant digits; minutes below an hour, days from 100 hours.
 
-    >>> written(0.004), written(0.134), written(9.52), written(31.2), written(612.0), written(None)
-    ('1 min', '8 min', '9.5 h', '31 h', '26 days', 'not timed')
+    >>> written(0.004), written(0.134), written(9.52), written(31.2), written(108.0), written(612.0), written(None)
+    ('1 min', '8 min', '9.5 h', '31 h', '4.5 days', '26 days', 'not timed')
     """
     if hours is None:
         return "not timed"
@@ -54,4 +54,6 @@ def written(hours: float | None) -> str:
         return f"{max(round(60 * hours), 1)} min"
     if hours < 9.95:
         return f"{hours:.1f} h"
-    return f"{hours:.0f} h" if hours < 100 else f"{hours / 24:.0f} days"
+    if hours < 99.5:
+        return f"{hours:.0f} h"
+    return f"{hours / 24:.1f} days" if hours < 9.95 * 24 else f"{hours / 24:.0f} days"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from eigenloop.comparison import costs, verdicts, wording
 from eigenloop.comparison.outcomes import COUNTING, Outcome
-from eigenloop.comparison.pairs import OFF, beyond, far_off, guessing, numbers
+from eigenloop.comparison.pairs import GUESSING, OFF, beyond, far_off, guessing, numbers, one_guesses
 from eigenloop.comparison.papers import Paper, with_others
 from eigenloop.comparison.scorecard import Score
 from eigenloop.comparison.table import Line, Sheet
@@ -26,15 +26,16 @@ MARK = f"{wording.SHORTER} marks a run that is shorter than the paper's"
 SHORTER = f" {MARK}, which has no ratio."
 NAMES = (
     "A number after the name of a model is its hidden size, and T the length of a sequence. nnRNN's W is P Theta Pᵀ "
-    "with P orthogonal; Theta has blocks with the eigenvalues gamma exp(±i theta) on its diagonal, and a triangle "
-    "below them (the T of the paper's formulas). Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset "
+    "with P orthogonal; Theta has blocks, gamma times a rotation by theta, on its diagonal, and a strictly lower "
+    "triangle (the T of the paper's formulas). Uc, Ur and Uu are the recurrent matrices of NC-GRU's candidate, reset "
     "and update gate; those in brackets are orthogonal. Weights of QORNN have k bits. The other models are those "
     "that the papers compare with, most of them with an orthogonal or unitary W (`eigenloop list models`)."
 )
 FAILURES = (
     f"Claims that fail, and numbers that differ from the published ones by more than a factor of {OFF:g}, or where "
-    "only one of the two is at the level of guessing (in brackets, ours over published), with what is known of the "
-    "cause. What it is known from, and what else was tried, is on the page of the paper."
+    f"only one of the two is at the level of guessing, {GUESSING:.0%} of its loss or more (in brackets, ours over "
+    "published), with what is known of the cause. What it is known from, and what else was tried, is on the page of "
+    "the paper."
 )
 TUNED = (
     "What a method can do where the paper's own settings are not the best ones. Ours were chosen on validation data, "
@@ -109,8 +110,7 @@ def _agreement(sheets: Sequence[Sheet]) -> str:
         return ""
     close = [line for line in ours if not beyond(line)]
     counts = {s: sum(line.standing == s and beyond(line) for line in ours) for s in ("better", "worse")}
-    at_baseline = [sum(guessing(line)) for line in close]
-    both, one = at_baseline.count(2), at_baseline.count(1)
+    both, one = sum(all(guessing(line)) for line in close), sum(map(one_guesses, close))
     aside = f" (in {both} of them both are at the level of guessing, in {one} only one of the two)" * bool(both + one)
     single = sum(len(line.outcome.runs) == 1 for line in ours if line.outcome is not None)
     return (

@@ -61,12 +61,17 @@ def far_off(sheets: Sequence[Sheet]) -> list[Line]:
     They are worse or better than published by more than a factor of `OFF`, or only one of the two numbers is at the
     level of guessing.
     """
-    return [line for line in numbers(sheets) if line.ratio is not None and (beyond(line) or sum(guessing(line)) == 1)]
+    return [line for line in numbers(sheets) if beyond(line) or one_guesses(line)]
 
 
 def beyond(line: Line) -> bool:
     """Whether our number is worse or better than the published one by more than a factor of `OFF`."""
     return line.ratio is not None and not 1 / OFF <= line.ratio <= OFF
+
+
+def one_guesses(line: Line) -> bool:
+    """Whether only one of the two numbers, which differ as printed, is at the level of guessing."""
+    return line.standing not in (None, "same") and sum(guessing(line)) == 1
 
 
 def guessing(line: Line) -> tuple[bool, bool]:

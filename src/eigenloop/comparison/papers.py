@@ -30,9 +30,10 @@ PAPERS = (
         "with transient dynamics",
         2019,
         "The released code is `github.com/nnRNN/nnRNN_release`. A number after the name of a model is its hidden size. "
-        "W is P Theta Pᵀ with P orthogonal; Theta has rotation blocks, gamma times a rotation by theta, on its "
-        "diagonal and a triangle below them. The paper writes T for this triangle as well as for the length of a "
-        "delay. P starts from random rotations, with angles up to pi (Henaff's rule) or as Cayley's rule draws them. "
+        "W is P Theta Pᵀ with P orthogonal; Theta has 2 x 2 blocks, gamma times a rotation by theta, on its "
+        "diagonal and a strictly lower triangle, which has one entry inside each block as well. The paper writes T for "
+        "this triangle as well as for the length of a delay. P starts from random rotations, with angles up to pi "
+        "(Henaff's rule) or up to 1 (Cayley's rule). "
         "In Figure 1 and Table 6 a triangular matrix has d on its diagonal, alpha below it and beta in the rest of the "
         "triangle; J tot is the sum of its Fisher memory curve.",
     ),
@@ -61,10 +62,10 @@ PAPERS = (
         "Foucault, Mamalet and Malgouyres",
         "Quantized Approximately Orthogonal Recurrent Neural Networks",
         2024,
-        "No code was released. k is the number of bits of a weight; (FP) is a network that is not rounded. PTQ: "
-        "rounded after training. STE: trained through the rounding, as if its derivative were 1. W is kept near the "
-        "orthogonal matrices by projection after each step (projUNN), by Bjorck's iteration (Bjorck), or by a penalty "
-        "(pen).",
+        "The paper says that its code is available, at an address that is blanked out; we found none. k is the number "
+        "of bits of a weight; (FP) is a network that is not rounded. PTQ: rounded after training. STE: trained through "
+        "the rounding, as if its derivative were 1. W is kept near the orthogonal matrices by projection after each "
+        "step (projUNN), by Bjorck's iteration (Bjorck), or by a penalty (pen).",
     ),
 )
 

@@ -21,12 +21,12 @@ READING = (
 #: The rest of what the words of a verdict mean, for below the table; the rules are in `eigenloop.comparison.claims`.
 RULES = (
     "Runs do not decide a claim if the difference is within the spread over seeds (with one seed: below a factor of "
-    f"{FACTOR:g}; seeds of one model have differed up to tenfold, so a verdict on one seed may change), if the task "
-    "is smaller than the paper's, if a run is unfinished, or if a shorter run has not learned. A difference that the "
-    'paper calls significant has to be larger than the spread: with three seeds, one that is not is a "no". One model '
-    "matches another if it is not worse by more than the spread. Of several comparisons, those that do not hold fail "
-    'or are open, and "in part" means that some hold and some fail. The table shows the one that fails most clearly, '
-    "or else the closest."
+    f"{FACTOR:g}; seeds of one model have differed up to tenfold, so a verdict on one seed may change), if the task is "
+    "smaller than the paper's, if a run is unfinished, or if the claim is that training reaches a level, or never "
+    "does, and a shorter run has not reached it. A difference that the paper calls significant has to be larger than "
+    'the spread: with three seeds, one that is not is a "no". One model matches another if it is not worse by more '
+    'than the spread. Of several comparisons, those that do not hold fail or are open, and "in part" means that some '
+    "hold and some fail. The table shows the one that fails most clearly, or else the closest."
 )
 
 
